@@ -1,0 +1,80 @@
+/**
+ * Every way the runtime throws, in one closed table. Expected outcomes of a run (a tool failing, a denied
+ * call, a limit reached) are values and never appear here; these are misuse and broken infrastructure.
+ */
+const SWARM_ERROR_CODES = {
+  // definitions
+  'invalid-definition': 'A definition has an unknown, missing or contradictory field.',
+  'invalid-limit': 'A limit is negative, not finite or not a number.',
+  'invalid-input': 'The input of a run is neither text nor message parts.',
+  'duplicate-tool': 'Two tools of one binding share a name.',
+  'reserved-tool-name': 'A tool uses a name the runtime needs for itself.',
+  'look-alike-tool-name': 'Two tools of one binding have names a reader cannot tell apart.',
+  'unusable-schema': 'A schema cannot be turned into one that providers accept.',
+  'unknown-agent': 'A name does not resolve in the registry of the runtime.',
+  'unknown-tool': 'A tool is named that the binding does not hold.',
+  // ledger
+  'ledger-closed': 'The ledger was closed.',
+  'ledger-foreign': 'The file is not a ledger of this project.',
+  'ledger-newer-schema': 'The ledger was written by a newer version.',
+  'ledger-corrupt': 'A stored record does not match its hash, order or schema.',
+  'ledger-unavailable': 'The store failed or did not answer in time.',
+  'ledger-rejected': 'An append was rejected: conflict, fenced, sealed or over a limit.',
+  'ledger-indeterminate': 'It is unknown whether an append became durable.',
+  'sqlite-unsuitable': 'The SQLite of this Node has a known corruption fault.',
+  'session-owned-elsewhere': 'Another live process owns the session.',
+  'unknown-session': 'No session of that id is in the ledger.',
+  'artifact-missing': 'An artifact is not stored.',
+  'artifact-corrupt': 'An artifact does not match its hash.',
+  'artifact-too-large': 'An artifact is over the size bound.',
+  // machines
+  'machine-fault': 'A state machine threw.',
+  'invalid-machine': 'A provided machine is not one of the runtime.',
+  // model
+  'model-unsupported': 'The language model does not implement a supported interface.',
+  'invalid-model': 'A model has an unknown or unusable option.',
+  'stream-misuse': 'A step stream was read twice or not at all.',
+  // approvals, steering, runs
+  'unknown-approval': 'No approval request of that id exists.',
+  'approval-settled': 'The approval request was decided, expired or cancelled before.',
+  'approval-conflict': 'The approval request already has another decision.',
+  'approval-edit-invalid': 'The edited input breaks the schema of the tool.',
+  'approval-not-rememberable': 'The request allows a decision for this call only.',
+  'arguments-rejected': 'Tool arguments are not plain bounded JSON.',
+  'nothing-to-resume': 'The session has no open turn.',
+  'turn-not-open': 'The turn is not open.',
+  'runtime-closed': 'The runtime was closed.',
+  'mailbox-full': 'The mailbox of the session is full.',
+  'ceiling-changed': 'The tools a session may use differ from those recorded at its start.',
+  'reader-too-slow': 'An event reader fell behind its bound.',
+  // testing
+  'script-unplayed': 'A scripted model or server has steps left, or was asked for more than it holds.',
+  'fault-injected': 'A fault point fired (tests only).',
+} as const;
+
+/** A stable, kebab-case code of {@link SwarmError}; callers switch on it. */
+export type SwarmErrorCode = keyof typeof SWARM_ERROR_CODES;
+
+/** What a code means, in one sentence. */
+export function describeErrorCode(code: SwarmErrorCode): string {
+  return SWARM_ERROR_CODES[code];
+}
+
+/**
+ * The only error this project throws. `code` is stable API; `message` names the culprit and may change;
+ * `cause` holds what was caught.
+ */
+export class SwarmError extends Error {
+  override readonly name = 'SwarmError';
+  readonly code: SwarmErrorCode;
+
+  constructor(code: SwarmErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** True for a {@link SwarmError}, of the given code if one is named. */
+export function isSwarmError(value: unknown, code?: SwarmErrorCode): value is SwarmError {
+  return value instanceof SwarmError && (code === undefined || value.code === code);
+}

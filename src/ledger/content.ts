@@ -1,0 +1,96 @@
+import { z } from 'zod';
+
+/** A value that survives JSON unchanged. */
+export type JsonValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly JsonValue[]
+  | { readonly [key: string]: JsonValue };
+
+/** A JSON object: what tool arguments always are. */
+export type JsonObject = { readonly [key: string]: JsonValue };
+
+export const jsonValueSchema: z.ZodType<JsonValue> = z.json();
+export const jsonObjectSchema: z.ZodType<JsonObject> = z.record(z.string(), z.json());
+
+/** Bytes kept outside the records, named by their hash. `size` is in bytes. */
+export const artifactRefSchema = z.strictObject({
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  size: z.int().nonnegative(),
+  mediaType: z.string(),
+});
+export type ArtifactRef = z.infer<typeof artifactRefSchema>;
+
+/** What a provider attached to a part; replayed verbatim to the same provider, never looked into. */
+const providerMetadataSchema = jsonObjectSchema.optional();
+
+export const textPartSchema = z.strictObject({ type: z.literal('text'), text: z.string() });
+
+export const imagePartSchema = z.strictObject({
+  type: z.literal('image'),
+  mediaType: z.string(),
+  /** A URL the provider fetches, base64 data, or a stored artifact. */
+  source: z.discriminatedUnion('type', [
+    z.strictObject({ type: z.literal('url'), url: z.string() }),
+    z.strictObject({ type: z.literal('base64'), data: z.string() }),
+    z.strictObject({ type: z.literal('artifact'), ref: artifactRefSchema }),
+  ]),
+});
+
+export const filePartSchema = z.strictObject({
+  type: z.literal('file'),
+  mediaType: z.string(),
+  name: z.string().optional(),
+  source: imagePartSchema.shape.source,
+});
+
+/** One part of what a user says. */
+export const userPartSchema = z.discriminatedUnion('type', [textPartSchema, imagePartSchema, filePartSchema]);
+export type UserPart = z.infer<typeof userPartSchema>;
+
+/** One part of what a model answered, in the order it came. A call stands here by its ordinal only. */
+export const assistantPartSchema = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('text'), text: z.string(), providerMetadata: providerMetadataSchema }),
+  z.strictObject({
+    type: z.literal('reasoning'),
+    text: z.string(),
+    providerMetadata: providerMetadataSchema,
+  }),
+  z.strictObject({ type: z.literal('call'), ordinal: z.int().nonnegative() }),
+  z.strictObject({
+    type: z.literal('source'),
+    source: jsonObjectSchema,
+  }),
+  z.strictObject({
+    type: z.literal('file'),
+    mediaType: z.string(),
+    source: imagePartSchema.shape.source,
+    providerMetadata: providerMetadataSchema,
+  }),
+  /** An item only its provider understands. */
+  z.strictObject({ type: z.literal('provider-item'), item: jsonObjectSchema }),
+]);
+export type AssistantPart = z.infer<typeof assistantPartSchema>;
+
+/** What a model is given as the result of a call. */
+export const toolOutputSchema = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('text'), text: z.string() }),
+  z.strictObject({ type: z.literal('error'), text: z.string() }),
+  z.strictObject({ type: z.literal('json'), value: jsonValueSchema }),
+  z.strictObject({ type: z.literal('content'), parts: z.array(userPartSchema) }),
+]);
+export type ToolOutput = z.infer<typeof toolOutputSchema>;
+
+/** Tokens of one or several requests. A count a provider did not report is absent, never 0. */
+export const usageSchema = z.strictObject({
+  inputTokens: z.number().nonnegative().optional(),
+  outputTokens: z.number().nonnegative().optional(),
+  totalTokens: z.number().nonnegative().optional(),
+  cacheReadTokens: z.number().nonnegative().optional(),
+  cacheWriteTokens: z.number().nonnegative().optional(),
+  reasoningTokens: z.number().nonnegative().optional(),
+  costUsd: z.number().nonnegative().optional(),
+});
+export type Usage = z.infer<typeof usageSchema>;

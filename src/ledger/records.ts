@@ -1,0 +1,301 @@
+import { z } from 'zod';
+import {
+  artifactRefSchema,
+  assistantPartSchema,
+  jsonObjectSchema,
+  jsonValueSchema,
+  toolOutputSchema,
+  usageSchema,
+  userPartSchema,
+} from './content.ts';
+
+const id = z.string().min(1).max(256);
+const hash = z.string().regex(/^[0-9a-f]{64}$/);
+const count = z.int().nonnegative();
+const text = z.string();
+
+/** Why something failed, as it is kept: scrubbed, bounded, without the error object. */
+export const failureSchema = z.strictObject({
+  kind: text,
+  detail: text.optional(),
+  message: text,
+  status: z.int().optional(),
+  code: text.optional(),
+  retryAfterMs: z.number().nonnegative().optional(),
+  requestId: text.optional(),
+});
+export type Failure = z.infer<typeof failureSchema>;
+
+export const turnStatusSchema = z.enum([
+  'completed',
+  'failed',
+  'cancelled',
+  'interrupted',
+  'yielded',
+  'handed-off',
+]);
+export type TurnStatus = z.infer<typeof turnStatusSchema>;
+
+export const stopReasonSchema = z.enum([
+  'end-turn',
+  'max-tokens',
+  'step-limit',
+  'user-stop',
+  'after-step-stop',
+  'tool-end',
+  'error',
+  'budget',
+  'context-budget-exhausted',
+  'handoff',
+  'graph-yield',
+  'other',
+]);
+export type StopReason = z.infer<typeof stopReasonSchema>;
+
+/** Modes a tool declares for the time after a crash; see `defineTool`. */
+export const recoveryModeSchema = z.enum(['never_auto_retry', 'replay_safe', 'idempotent', 'reconcile']);
+export type RecoveryMode = z.infer<typeof recoveryModeSchema>;
+
+export const approvalScopeSchema = z.enum(['call', 'turn', 'session']);
+export type ApprovalScope = z.infer<typeof approvalScopeSchema>;
+
+/**
+ * The data of every record type, by type. A record is a fact: past tense, never changed. `type` is also the
+ * stem of the public event made of it (the table is in `src/events/`).
+ */
+export const RECORD_DATA = {
+  'session.opened': z.strictObject({
+    kind: z.enum(['agent', 'graph']),
+    /** Names of the tools the session may ever use, and their hash. */
+    ceiling: z.array(text),
+    ceilingHash: hash,
+    /** Names of the agents from the root to this one. */
+    agentPath: z.array(text),
+    depth: count,
+    origin: z.strictObject({ session: id, seq: count, hash }).optional(),
+  }),
+  'session.closed': z.strictObject({ reason: text }),
+
+  'turn.opened': z.strictObject({
+    ordinal: count,
+    run: id,
+    input: z.array(userPartSchema),
+    /** Bound tools of the turn, by name, and the hash of their definitions. */
+    bound: z.array(text),
+    boundHash: hash,
+    discovery: text,
+    model: text,
+    instructionsHash: hash,
+    budget: jsonObjectSchema.optional(),
+  }),
+  'turn.paused': z.strictObject({ reason: z.enum(['approval', 'indeterminate']), open: z.array(id) }),
+  'turn.resumed': z.strictObject({ run: id }),
+  'turn.closed': z.strictObject({
+    status: turnStatusSchema,
+    stopReason: stopReasonSchema,
+    steps: count,
+    toolCalls: count,
+    /** Absent when one attempt of the turn has no usable report. */
+    usage: usageSchema.optional(),
+    error: failureSchema.optional(),
+    reason: text.optional(),
+    output: jsonValueSchema.optional(),
+  }),
+
+  'step.opened': z.strictObject({
+    index: count,
+    /** Names visible in the request of this step, in wire order: the snapshot the gate reads. */
+    visible: z.array(text),
+    toolsHash: hash,
+    schemaChars: count,
+    active: z.array(text),
+  }),
+  'request.prepared': z.strictObject({
+    sha256: hash,
+    chars: count,
+    messages: count,
+    systemHash: hash,
+    toolsHash: hash,
+    toolChoice: text,
+    body: artifactRefSchema.optional(),
+  }),
+  'attempt.started': z.strictObject({ attempt: count, sha256: hash }),
+  'attempt.failed': z.strictObject({ attempt: count, failure: failureSchema, retryable: z.boolean() }),
+  'attempt.retry-scheduled': z.strictObject({
+    attempt: count,
+    maxAttempts: count,
+    delayMs: z.number().nonnegative(),
+    reason: text,
+  }),
+  'assistant.message': z.strictObject({
+    content: z.array(assistantPartSchema),
+    /** Written on abort, failure or before an idle retry: not all of what the model meant to say. */
+    partial: z.literal(true).optional(),
+    attempt: count,
+    /** Provider and model that wrote it: their metadata goes back to nobody else. */
+    provider: text,
+    model: text,
+  }),
+  'step.warned': z.strictObject({ warnings: z.array(text) }),
+  'step.closed': z.strictObject({
+    status: z.enum(['completed', 'failed', 'aborted']),
+    attempts: count,
+    calls: count,
+    finish: text.optional(),
+    rawFinish: text.optional(),
+    usage: usageSchema.optional(),
+    failure: failureSchema.optional(),
+    modelId: text.optional(),
+    responseId: text.optional(),
+  }),
+
+  'tool.called': z.strictObject({
+    ordinal: count,
+    /** Id the provider gave; an attribute, repeated by some providers. */
+    wireId: text,
+    /** Canonical name after repair, or the name the model wrote where none matches. */
+    toolName: text,
+    requestedName: text.optional(),
+    /** Arguments after the ladder, or what could be kept of unusable ones. */
+    args: jsonObjectSchema,
+    argsRef: artifactRefSchema.optional(),
+    argsHash: hash,
+    schemaHash: hash.optional(),
+    /** Why the arguments cannot be used; the call is then refused. Names fields, never values. */
+    invalid: text.optional(),
+    repaired: z.array(text).optional(),
+    providerMetadata: jsonObjectSchema.optional(),
+  }),
+  'tool.refused': z.strictObject({ code: text, text, toolName: text }),
+  'tool.dispatched': z.strictObject({
+    operationId: id,
+    toolName: text,
+    recovery: recoveryModeSchema,
+    argsHash: hash,
+    generation: count,
+    /** Set when a person edited the arguments: what was approved and runs. */
+    editedArgs: jsonObjectSchema.optional(),
+  }),
+  'tool.progressed': z.strictObject({ text }),
+  'tool.settled': z.strictObject({
+    operationId: id,
+    toolName: text,
+    status: z.enum(['success', 'error', 'aborted', 'timeout', 'abandoned', 'interrupted']),
+    /** What the model sees. */
+    output: toolOutputSchema,
+    /** What the tool returned, whole, where it differs from `output` and is small enough. */
+    result: jsonValueSchema.optional(),
+    resultRef: artifactRefSchema.optional(),
+    durationMs: z.number().nonnegative(),
+    endsTurn: z.boolean().optional(),
+  }),
+  'tool.indeterminate': z.strictObject({ operationId: id, toolName: text, reason: text }),
+  'tool.reconciled': z.strictObject({
+    operationId: id,
+    decision: z.enum(['retry', 'abandon', 'settle', 'reconciled']),
+    actor: text,
+    evidence: text.optional(),
+  }),
+  'tool.late': z.strictObject({ operationId: id, toolName: text, afterMs: z.number().nonnegative() }),
+
+  'tools.searched': z.strictObject({
+    query: text,
+    limit: count,
+    ranked: z.array(text),
+    activated: z.array(text),
+    alreadyActive: z.array(text),
+    omittedByLimit: count,
+    omittedByBytes: count,
+    schemaChars: count,
+    durationMs: z.number().nonnegative(),
+  }),
+  'tools.activated': z.strictObject({ names: z.array(text), schemaChars: count }),
+  'tools.cleared': z.strictObject({ names: z.array(text) }),
+  'tools.changed': z.strictObject({ names: z.array(text), withdrawn: z.array(text), revision: count }),
+
+  'steering.accepted': z.strictObject({ id, text, actor: text.optional() }),
+  'steering.injected': z.strictObject({ ids: z.array(id) }),
+  'steering.undelivered': z.strictObject({ ids: z.array(id), reason: text }),
+
+  'permission.requested': z.strictObject({
+    request: id,
+    kind: z.enum(['permission', 'question']),
+    toolName: text,
+    argsHash: hash,
+    schemaHash: hash.optional(),
+    /** Key of remembered decisions: approval scope or tool + schema hash + argument pattern. */
+    scopeKey: text,
+    rememberable: z.boolean(),
+    /** Milliseconds since the epoch; absent = never. */
+    expiresAt: z.number().optional(),
+    question: text.optional(),
+  }),
+  'permission.decided': z.strictObject({
+    request: id,
+    decision: z.enum(['approve', 'deny']),
+    scope: approvalScopeSchema,
+    reason: text.optional(),
+    editedInput: jsonObjectSchema.optional(),
+    argsHash: hash,
+    actor: text.optional(),
+    /** The request whose remembered decision this one follows. */
+    by: id.optional(),
+  }),
+  'permission.expired': z.strictObject({ request: id }),
+  'permission.cancelled': z.strictObject({ request: id, reason: text }),
+
+  'budget.exceeded': z.strictObject({ budget: text, limit: z.number(), used: z.number() }),
+  'effect.done': z.strictObject({ hook: text, fact: id }),
+  'message.received': z.strictObject({ from: text, parts: z.array(userPartSchema) }),
+  'message.refused': z.strictObject({ from: text, reason: text }),
+} as const;
+
+/** The closed set of record types this version writes. */
+export type RecordType = keyof typeof RECORD_DATA;
+
+/** Data of a record of type `T`. */
+export type RecordData<T extends RecordType> = z.infer<(typeof RECORD_DATA)[T]>;
+
+/** What a writer appends. The store adds position, epoch, time and hash. */
+export type NewRecord = {
+  [T in RecordType]: {
+    readonly type: T;
+    readonly data: RecordData<T>;
+    readonly turn?: string;
+    readonly step?: string;
+    readonly call?: string;
+    /** Id of the record that led to this one. */
+    readonly cause?: string;
+  };
+}[RecordType];
+
+/** Facts that hold for every record of a session; the first append of a session fixes them. */
+export interface SessionIdentity {
+  readonly session: string;
+  readonly root: string;
+  readonly parent?: string;
+  readonly agent: string;
+}
+
+/** One stored fact. `seq` counts from 1 without gaps in its session; `hash` covers all else and `prev`. */
+export type LedgerRecord = NewRecord &
+  SessionIdentity & {
+    readonly v: 1;
+    /** `<session>:<seq>` */
+    readonly id: string;
+    readonly seq: number;
+    /** Writer generation: a record of an older epoch never follows one of a newer. */
+    readonly epoch: number;
+    /** Version of the data of this type. */
+    readonly tv: number;
+    /** Milliseconds since the epoch. */
+    readonly at: number;
+    readonly prev: string;
+    readonly hash: string;
+  };
+
+/** A stored fact of one type. */
+export type RecordOf<T extends RecordType> = Extract<LedgerRecord, { readonly type: T }>;
+
+/** `prev` of the first record of a session. */
+export const GENESIS_HASH = '0'.repeat(64);

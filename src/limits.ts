@@ -1,0 +1,147 @@
+import { SwarmError } from './errors.ts';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/**
+ * Every bound of the runtime with its default. A bound that is hit has a typed outcome, never a silent cut.
+ * `Infinity` lifts a bound where it is a number of things; negative and `NaN` throw `invalid-limit`.
+ */
+export const DEFAULT_LIMITS = {
+  /** Steps an agent may take in one turn. */
+  steps: 50,
+  /** Calls of one step that execute at once. */
+  toolConcurrency: Number.POSITIVE_INFINITY,
+  /** Child sessions of one agent at once; the next wait in order. */
+  fanOut: 8,
+  /** Children waiting for a place of `fanOut`. */
+  fanOutQueue: 1_000,
+  /** Levels of children below the root. */
+  depth: 3,
+  /** Agents of one run, the root included. */
+  agents: 64,
+  /** Handoffs of one run. */
+  handoffs: 8,
+  /** Inputs waiting in the mailbox of a session. */
+  mailbox: 1_000,
+  /** Steering texts accepted and not yet injected. */
+  steeringQueue: 100,
+  /** Tools visible in one request; providers refuse more. */
+  visibleTools: 128,
+  tools: {
+    /** Time an implementation has before its signal aborts. */
+    timeoutMs: 600_000,
+    /** Time it then has to return before it counts as abandoned. */
+    graceMs: 5_000,
+    /** Lines of a result that a model sees. */
+    maxResultLines: 2_000,
+    /** Bytes of a result that a model sees; all of it is kept as an artifact. */
+    maxResultBytes: 50 * KIB,
+    /** Characters of an error text, everywhere. */
+    maxErrorChars: 4_000,
+    /** Progress facts of one call. */
+    maxProgressEvents: 64,
+    /** Characters of all progress texts of one call. */
+    maxProgressChars: 8_192,
+    /** Least time between two progress facts of one call. */
+    progressIntervalMs: 1_000,
+    /** Identical failing calls in a row; the next one is blocked without running. */
+    identicalFailures: 2,
+  },
+  arguments: { maxBytes: MIB, maxDepth: 64, maxKeys: 10_000 },
+  approvals: {
+    /** Time a person has to decide. 0 never expires. */
+    expiryMs: 24 * 3_600_000,
+    /** Characters of a reason that reaches the model. */
+    maxReasonChars: 500,
+    /** Open requests of one session. */
+    maxOpen: 256,
+  },
+  attempts: {
+    /** Physical requests of one step. */
+    max: 10,
+    baseDelayMs: 1_000,
+    maxDelayMs: 32_000,
+    /** Share of the delay added at random. */
+    jitter: 0.25,
+    /** Retries of a 429 that names no time to wait. */
+    rateLimitWithoutHint: 1,
+    /** A longer `Retry-After` than this ends the step instead of waiting. */
+    maxRetryAfterMs: 600_000,
+    /** Retries of a step whose stream fell silent. */
+    idle: 1,
+    /** Retries of a step whose stream ended without an end. */
+    truncated: 1,
+  },
+  timeouts: {
+    /** Time to the first part of a response. */
+    connectMs: 30_000,
+    /** Time between two parts. */
+    idleMs: 120_000,
+    /** Time a gate hook has. */
+    gateMs: 30_000,
+    /** Time an observer hook is waited for before it counts as hung. Turns never wait for it. */
+    observerMs: 5_000,
+    /** Time a commit may take before its outcome counts as unknown. */
+    commitMs: 30_000,
+  },
+  ledger: {
+    maxBatchRecords: 256,
+    maxBatchBytes: MIB,
+    /** A larger value of a record is stored as an artifact. */
+    maxInlineBytes: 64 * KIB,
+    maxArtifactBytes: 64 * MIB,
+    /** Records of one session; new turns are refused beyond. */
+    maxSessionRecords: 50_000,
+  },
+  events: {
+    /** Live parts (text deltas, progress) one slow reader may be behind. */
+    maxReaderBacklog: 10_000,
+    /** Readers of one run. */
+    maxReaders: 64,
+  },
+} as const;
+
+type Widen<T> = { readonly [K in keyof T]: T[K] extends number ? number : Widen<T[K]> };
+
+/** All bounds, resolved. */
+export type Limits = Widen<typeof DEFAULT_LIMITS>;
+
+type Partials<T> = { readonly [K in keyof T]?: T[K] extends number ? number : Partials<T[K]> };
+
+/** What a runtime or an agent may say of its bounds; the rest is inherited. */
+export type LimitOptions = Partials<Limits>;
+
+/**
+ * `base` with what `options` says laid over it.
+ * @throws SwarmError 'invalid-limit' naming the key, for an unknown key or a number below 0
+ */
+export function resolveLimits(options: LimitOptions | undefined, base: Limits = DEFAULT_LIMITS): Limits {
+  // The table above is the shape: merge keeps it, key by key.
+  return options === undefined ? base : (merge(base, options, 'limits') as unknown as Limits);
+}
+
+type Table = { readonly [key: string]: number | Table };
+
+function merge(base: object, options: object, path: string): Table {
+  const table = base as Table;
+  const merged: Record<string, number | Table> = { ...table };
+  for (const [key, value] of Object.entries(options)) {
+    const at = `${path}.${key}`;
+    const known = Object.hasOwn(table, key) ? table[key] : undefined;
+    if (known === undefined) throw new SwarmError('invalid-limit', `${at} is not a limit`);
+    if (value === undefined) continue;
+    merged[key] = typeof known === 'number' ? checked(value, at) : merge(known, group(value, at), at);
+  }
+  return merged;
+}
+
+function checked(value: unknown, at: string): number {
+  if (typeof value === 'number' && value >= 0) return value;
+  throw new SwarmError('invalid-limit', `${at} must be a number of at least 0, not ${String(value)}`);
+}
+
+function group(value: unknown, at: string): object {
+  if (typeof value === 'object' && value !== null) return value;
+  throw new SwarmError('invalid-limit', `${at} is a group of limits, not ${String(value)}`);
+}
