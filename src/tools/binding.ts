@@ -1,0 +1,38 @@
+import type { JsonObject } from '../ledger/content.ts';
+import type { WireTool } from '../model/adapter.ts';
+import type { Tool } from './tool.ts';
+
+/** Outcome of checking arguments against the schema of a tool. */
+export type Validation =
+  | { readonly type: 'valid' /** Parsed and defaulted: what `execute` gets. */; readonly value: unknown }
+  | {
+      readonly type: 'invalid';
+      /** Names the fields and what is wrong with them, never a value. */
+      readonly message: string;
+      readonly paths: readonly (readonly (string | number)[])[];
+    };
+
+/** A tool prepared once for a binding: everything about it that does not change from call to call. */
+export interface BoundTool {
+  readonly tool: Tool<never>;
+  /** Canonical name. */
+  readonly name: string;
+  /** What the provider sees; `definition.name` is the wire name. Frozen: its bytes never change. */
+  readonly definition: WireTool;
+  /** sha256 over name, description and schema. */
+  readonly schemaHash: string;
+  /** Characters of the serialized definition. */
+  readonly schemaChars: number;
+  /** Checks plain arguments; loads a JSON Schema validator at the first call of a tool that has one. */
+  validate(args: JsonObject): Promise<Validation>;
+}
+
+/** The tools one turn may ever execute, frozen and hashed: its capability ceiling. */
+export interface Binding {
+  readonly tools: readonly BoundTool[];
+  /** sha256 over all schema hashes in name order. */
+  readonly hash: string;
+  byName(name: string): BoundTool | undefined;
+  /** By what a provider wrote. */
+  byWireName(wireName: string): BoundTool | undefined;
+}
