@@ -1,10 +1,14 @@
 import { defineConfig } from 'vitest/config';
 
+// Where to leave the counts of a run as JSON, for scripts that add them up.
+const report = process.env['SWARMWRIGHT_TEST_REPORT'];
+
 export default defineConfig({
   ssr: { resolve: { conditions: ['swarmwright-source', 'node', 'import', 'default'] } },
   test: {
     include: ['test/**/*.test.ts'],
     typecheck: { enabled: true, include: ['test/**/*.test-d.ts'], checker: 'tsc' },
+    reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
     maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 30_000,
