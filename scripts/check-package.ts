@@ -1,0 +1,92 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+// Packs the project as it would be published, installs it in a folder of its own, and uses it there as a
+// stranger would: types under both kinds of module resolution, one example on the newest and the oldest Node.
+
+const root = fileURLToPath(new URL('../', import.meta.url));
+const EXAMPLE = 'examples/one-agent.ts';
+const OLDEST_NODE = '22.23.3';
+
+interface Manifest {
+  readonly devDependencies: Readonly<Record<string, string>>;
+}
+
+interface Packed {
+  readonly filename: string;
+  readonly size: number;
+  readonly files: readonly { readonly path: string }[];
+}
+
+function run(cwd: string, command: string, ...args: readonly string[]): string {
+  const { status, stdout, error } = spawnSync(command, args, {
+    cwd,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: 300_000,
+  });
+  if (error !== undefined) throw error;
+  if (status === 0) return stdout;
+  throw new Error(`${[command, ...args].join(' ')} exited with ${status}\n${stdout}`);
+}
+
+function pack(into: string): Packed {
+  // The build has just been made and looked at; what is packed is that one.
+  const printed = run(root, 'npm', 'pack', '--json', '--ignore-scripts', '--pack-destination', into);
+  const [packed] = JSON.parse(printed) as readonly Packed[];
+  if (packed === undefined) throw new Error('npm pack made nothing');
+  return packed;
+}
+
+/** What a package of ours must hold, and what must stay out of it. */
+function checkContents(paths: readonly string[]): void {
+  const needed = ['README.md', 'LICENSE', 'CHANGELOG.md', 'dist/src/index.js', 'dist/src/index.d.ts'];
+  const missing = needed.filter((path) => !paths.includes(path));
+  const strange = paths.filter(
+    (path) => !/^(dist|src|machines)\/|^[A-Z]+(\.md)?$|^package\.json$/.test(path),
+  );
+  if (missing.length > 0) throw new Error(`the package lacks ${missing.join(', ')}`);
+  if (strange.length > 0) throw new Error(`the package should not hold ${strange.join(', ')}`);
+}
+
+function install(consumer: string, tarball: string): void {
+  const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
+  const manifest = { name: 'consumer', private: true, type: 'module', allowScripts: { node: true } };
+  writeFileSync(join(consumer, 'package.json'), JSON.stringify(manifest));
+  const tools = ['typescript', '@types/node'].map((name) => `${name}@${devDependencies[name]}`);
+  const quiet = ['--no-audit', '--no-fund', '--loglevel=error'];
+  run(consumer, 'npm', 'install', ...quiet, tarball, ...tools, `node@${OLDEST_NODE}`);
+}
+
+function checkTypes(consumer: string): void {
+  cpSync(join(root, 'scripts/consumer'), consumer, { recursive: true });
+  const tsc = join(consumer, 'node_modules/.bin/tsc');
+  for (const resolution of ['nodenext', 'bundler']) {
+    run(consumer, tsc, '--project', `tsconfig.${resolution}.json`);
+    console.log(`types hold under ${resolution}`);
+  }
+}
+
+function checkExample(consumer: string): void {
+  cpSync(join(root, 'examples'), join(consumer, 'examples'), { recursive: true });
+  for (const node of [process.execPath, join(consumer, 'node_modules/.bin/node')]) {
+    const version = run(consumer, node, '--version').trim();
+    run(consumer, node, EXAMPLE);
+    console.log(`${EXAMPLE} runs from the package on Node ${version}`);
+  }
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'swarmwright-package-'));
+try {
+  const packed = pack(folder);
+  checkContents(packed.files.map(({ path }) => path));
+  console.log(`${packed.filename}: ${packed.files.length} files, ${Math.round(packed.size / 1024)} KiB`);
+  install(folder, join(folder, packed.filename));
+  checkTypes(folder);
+  checkExample(folder);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
