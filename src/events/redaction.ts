@@ -1,0 +1,229 @@
+import { SwarmError } from '../errors.ts';
+import type { JsonValue } from '../ledger/content.ts';
+import { findShapes, MAX_HEAD_CHARS, type SecretRange, tailEnd } from './secret-patterns.ts';
+
+/** What stands in place of a secret. */
+export const MASK = '[redacted]';
+
+/** Nesting beyond this is masked whole: no honest payload has it, and a walk must not exhaust the stack. */
+const MAX_DEPTH = 200;
+
+/** Keys, written without case, `-` and `_`, whose text values are secrets whatever they look like. */
+const SECRET_KEYS = new Set([
+  ...['authorization', 'proxyauthorization', 'cookie', 'setcookie', 'xapikey', 'apikey', 'accesskey'],
+  ...['secretkey', 'secretaccesskey', 'privatekey', 'signingkey', 'accesstoken', 'authtoken', 'refreshtoken'],
+  ...['idtoken', 'sessiontoken', 'clientsecret', 'secret', 'password', 'passwd', 'passphrase', 'nkeyseed'],
+]);
+
+/** A text that arrives in pieces; what comes out, joined, holds no secret that lay across two of them. */
+export interface RedactionStream {
+  /** Takes the next piece and gives what is safe to show by now. Holds back the last 256 characters or more. */
+  push(piece: string): string;
+  /** Gives the rest. The stream may then be used anew. */
+  flush(): string;
+}
+
+/** Masks secrets. Time is linear in the length of the text. */
+export interface Redactor {
+  text(text: string): string;
+  /**
+   * A copy in which every string, key names included, went through `text`, and the strings under keys such as
+   * `password` are masked whole. `onMasked` gets the JSON pointer of each value that changed.
+   */
+  value<T extends JsonValue>(value: T, onMasked?: (pointer: string) => void): T;
+  stream(): RedactionStream;
+}
+
+/** Options of {@link createRedactor}. */
+export interface RedactorOptions {
+  /** Exact texts to mask wherever they occur, also JSON-escaped or URI-encoded; at least 4 characters each. */
+  readonly secrets?: readonly string[];
+  /** Also masks what has the shape of a key, token, password or private key. Default true. */
+  readonly shapes?: boolean;
+}
+
+/**
+ * Makes a {@link Redactor}.
+ * @throws SwarmError 'invalid-definition' for a secret under 4 characters: masking it would blank all text
+ */
+export function createRedactor(options: RedactorOptions = {}): Redactor {
+  const secrets = spellings(options.secrets ?? []);
+  const shapes = options.shapes ?? true;
+  const find = (text: string, from: number): SecretRange[] => {
+    const ranges = shapes ? findShapes(text, from) : [];
+    for (const secret of secrets) pushOccurrences(ranges, text, secret);
+    return ranges;
+  };
+  const text = (input: string) => {
+    const ranges = find(input, 0);
+    return ranges.length === 0 ? input : maskBetween(input, merged(ranges), 0, input.length);
+  };
+  const longest = Math.max(MAX_HEAD_CHARS, ...secrets.map((secret) => secret.length));
+  return {
+    text,
+    // The walk keeps the shape: objects stay objects, arrays arrays, strings strings.
+    value: <T extends JsonValue>(value: T, onMasked?: (pointer: string) => void) =>
+      redactValue(value, { text, onMasked, pointer: '', depth: 0 }) as T,
+    stream: () => createStream(find, longest),
+  };
+}
+
+const defaultRedactor = createRedactor();
+
+/** `text` with everything masked that has the shape of a secret. */
+export function redactSecrets(text: string): string {
+  return defaultRedactor.text(text);
+}
+
+function spellings(secrets: readonly string[]): readonly string[] {
+  const all = new Set<string>();
+  for (const secret of secrets) {
+    if (secret.length < 4) {
+      throw new SwarmError('invalid-definition', 'a secret to mask has fewer than 4 characters');
+    }
+    all.add(secret).add(JSON.stringify(secret).slice(1, -1)).add(encodeURIComponent(secret.toWellFormed()));
+  }
+  return [...all];
+}
+
+function pushOccurrences(ranges: SecretRange[], text: string, secret: string): void {
+  let at = text.indexOf(secret);
+  while (at >= 0) {
+    ranges.push({ start: at, end: at + secret.length, head: at });
+    at = text.indexOf(secret, at + 1);
+  }
+}
+
+/** Ordered, with overlaps joined. Ranges that only touch stay apart: each gets its own mask. */
+function merged(ranges: readonly SecretRange[]): readonly { start: number; end: number }[] {
+  const joined: { start: number; end: number }[] = [];
+  for (const { start, end } of [...ranges].sort((a, b) => a.start - b.start || b.end - a.end)) {
+    const last = joined.at(-1);
+    if (last !== undefined && start < last.end) last.end = Math.max(last.end, end);
+    else joined.push({ start, end });
+  }
+  return joined;
+}
+
+/** `text[from, to)` with each range masked once; the mask of a range that began before `from` was given. */
+function maskBetween(
+  text: string,
+  ranges: readonly { start: number; end: number }[],
+  from: number,
+  to: number,
+): string {
+  let out = '';
+  let at = from;
+  for (const { start, end } of ranges) {
+    if (end <= at) continue;
+    if (start >= to) break;
+    if (start >= at) out += text.slice(at, start) + MASK;
+    at = end;
+  }
+  return at < to ? out + text.slice(at, to) : out;
+}
+
+/** A secret whose beginning was dropped from the buffer: it goes on at `at`. */
+interface OpenSecret {
+  readonly tail: RegExp;
+  readonly at: number;
+}
+
+/**
+ * The buffer holds what was shown already (as context, `carry` characters) and what was not. A secret is
+ * recognised by its first `carry` characters, so what lies further back can be shown: it cannot become part
+ * of one. A secret longer than that is masked at once and swallowed for as long as its tail goes on.
+ */
+function createStream(find: (text: string, from: number) => SecretRange[], carry: number): RedactionStream {
+  let buffer = '';
+  let shown = 0;
+  let open: OpenSecret[] = [];
+  // 1 once the front was dropped: the first character then only tells whether a word begins behind it.
+  let from = 0;
+
+  const allRanges = () => [
+    ...open.map(
+      ({ tail, at }): SecretRange => ({ start: at, end: tailEnd(buffer, tail, at), head: 0, tail }),
+    ),
+    ...find(buffer, from),
+  ];
+
+  const forget = (ranges: readonly SecretRange[]) => {
+    const drop = shown - carry - 1;
+    if (drop <= 0) return;
+    open = ranges.flatMap(({ start, end, head, tail }) =>
+      tail !== undefined && head <= drop && end === buffer.length
+        ? [{ tail, at: Math.max(0, start - drop) }]
+        : [],
+    );
+    buffer = buffer.slice(drop);
+    shown -= drop;
+    from = 1;
+  };
+
+  return {
+    push(piece) {
+      buffer += piece;
+      if (buffer.length - carry <= shown) return '';
+      const found = allRanges();
+      const ranges = merged(found);
+      const straddling = ranges.find(
+        ({ start, end }) => start < buffer.length - carry && end > buffer.length - carry,
+      );
+      const cut = straddling?.end ?? buffer.length - carry;
+      const out = maskBetween(buffer, ranges, shown, cut);
+      shown = cut;
+      forget(found);
+      return out;
+    },
+    flush() {
+      const out = maskBetween(buffer, merged(allRanges()), shown, buffer.length);
+      buffer = '';
+      shown = 0;
+      open = [];
+      from = 0;
+      return out;
+    },
+  };
+}
+
+interface Walk {
+  readonly text: (text: string) => string;
+  readonly onMasked: ((pointer: string) => void) | undefined;
+  readonly pointer: string;
+  readonly depth: number;
+}
+
+function redactValue(value: JsonValue, walk: Walk): JsonValue {
+  if (typeof value === 'string') return note(value, walk.text(value), walk);
+  if (typeof value !== 'object' || value === null) return value;
+  if (walk.depth >= MAX_DEPTH) return note(value, MASK, walk);
+  if (isList(value)) return value.map((item, index) => redactValue(item, inside(walk, String(index))));
+  // `fromEntries` defines properties, so a key named `__proto__` stays plain data.
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      walk.text(key),
+      isSecretKey(key) && typeof item === 'string' && item !== ''
+        ? note(item, MASK, inside(walk, key))
+        : redactValue(item, inside(walk, key)),
+    ]),
+  );
+}
+
+function isList(value: JsonValue): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}
+
+function isSecretKey(key: string): boolean {
+  return key.length < 40 && SECRET_KEYS.has(key.toLowerCase().replaceAll(/[-_]/g, ''));
+}
+
+function inside(walk: Walk, key: string): Walk {
+  const token = walk.text(key).replaceAll('~', '~0').replaceAll('/', '~1');
+  return { ...walk, pointer: `${walk.pointer}/${token}`, depth: walk.depth + 1 };
+}
+
+function note(before: JsonValue, after: string, walk: Walk): string {
+  if (before !== after) walk.onMasked?.(walk.pointer);
+  return after;
+}
