@@ -20,6 +20,7 @@ const SWARM_ERROR_CODES = {
   'ledger-corrupt': 'A stored record does not match its hash, order or schema.',
   'ledger-unavailable': 'The store failed or did not answer in time.',
   'ledger-rejected': 'An append was rejected: conflict, fenced, sealed or over a limit.',
+  'invalid-record': 'A record breaks the schema of its type or is not plain bounded JSON.',
   'ledger-indeterminate': 'It is unknown whether an append became durable.',
   'sqlite-unsuitable': 'The SQLite of this Node has a known corruption fault.',
   'session-owned-elsewhere': 'Another live process owns the session.',
@@ -30,6 +31,7 @@ const SWARM_ERROR_CODES = {
   // machines
   'machine-fault': 'A state machine threw.',
   'invalid-machine': 'A provided machine is not one of the runtime.',
+  'duplicate-instance': 'A live machine instance already has the id.',
   // model
   'model-unsupported': 'The language model does not implement a supported interface.',
   'invalid-model': 'A model has an unknown or unusable option.',

@@ -1,0 +1,182 @@
+import { hookFor, type ObserverHookName, START_STATE } from '../../machines/hooks.ts';
+import type { MachineKind } from '../../machines/machine-kind.ts';
+
+/** A value of {@link TransitionMeta}. Text is cut to {@link MAX_META_CHARS} characters. */
+export type MetaValue = string | number | boolean | null;
+
+/** What a transition was about: ids, counters and kinds, never content. */
+export type TransitionMeta = { readonly [name: string]: MetaValue };
+
+/** Ids that stay the same over the life of an instance. `turn`, `step` and `call` are its own or inherited. */
+export interface InstanceIds {
+  readonly id: string;
+  readonly parentId?: string;
+  readonly rootId: string;
+  readonly session: string;
+  readonly turn?: string;
+  readonly step?: string;
+  readonly call?: string;
+}
+
+/**
+ * One event that met one machine instance; frozen, flat, JSON-safe and at most 2 KiB. Hooks, inspection and
+ * charts are all made of these, so they see the same.
+ */
+export interface TransitionRecord extends InstanceIds {
+  readonly v: 1;
+  /** Counts from 1 without gaps within one lifecycle host. */
+  readonly seq: number;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly kind: MachineKind;
+  readonly machineId: string;
+  /** `'(start)'` for the creation of the instance. */
+  readonly from: string;
+  readonly to: string;
+  readonly event: string;
+  /** The state does not accept the event; nothing changed. */
+  readonly illegal?: true;
+  /** Repeats what an earlier process did; no hook fires. */
+  readonly replayed?: true;
+  /** A guard or action threw: the instance is dead in the state it had. */
+  readonly fault?: true;
+  /** The last record of the instance. */
+  readonly final?: true;
+  /** The observer hook of this transition. */
+  readonly hook?: ObserverHookName;
+  readonly meta: TransitionMeta;
+}
+
+/** What happened, before it is a record. */
+export interface TransitionFacts {
+  readonly from: string;
+  readonly to: string;
+  readonly event: { readonly type: string };
+  readonly context: object;
+  readonly illegal?: boolean;
+  readonly replayed?: boolean;
+  readonly fault?: boolean;
+  readonly final?: boolean;
+  /** Children of the instance that are alive when it ends; a turn that ends waits for them, so 0 if all is well. */
+  readonly liveChildren?: number;
+}
+
+/** Longest text of a {@link TransitionMeta}, in characters. */
+export const MAX_META_CHARS = 64;
+
+/** Facts of the context that records carry. Everything else of a context stays inside. */
+const CONTEXT_META = {
+  agent: ['mailboxSize', 'openChildren', 'graph', 'turns', 'restarts', 'wakeReason', 'failureKind'],
+  turn: [
+    'stepIndex',
+    'maxSteps',
+    'pendingCalls',
+    'parkedCount',
+    'overflowUsed',
+    'stopAfterStep',
+    'pauseReason',
+    'closeReason',
+    'stopReason',
+    'failureKind',
+  ],
+  step: ['index', 'attempt', 'maxAttempts', 'emitted', 'visibleCount', 'usageKnown', 'failureKind'],
+  'tool-call': [
+    'toolName',
+    'origin',
+    'generation',
+    'repaired',
+    'operationId',
+    'refusal',
+    'outcome',
+    'failureKind',
+  ],
+} as const satisfies Record<MachineKind, readonly string[]>;
+
+/** Fields of events that records carry. Reasons are absent: some are free text of a user. */
+const EVENT_META = [
+  'attempt',
+  'budget',
+  'callId',
+  'calls',
+  'cause',
+  'childId',
+  'code',
+  'decision',
+  'delayMs',
+  'edited',
+  'expiresAt',
+  'kind',
+  'reattached',
+  'request',
+  'status',
+  'stepId',
+  'target',
+  'underWindow',
+  'what',
+] as const;
+
+/**
+ * What a record says of an instance in a state: the allowed facts of its context.
+ * @returns a fresh object the caller may add to
+ */
+export function contextMeta(kind: MachineKind, context: object): Record<string, MetaValue> {
+  const meta: Record<string, MetaValue> = {};
+  collect(meta, context, CONTEXT_META[kind]);
+  return meta;
+}
+
+/** Builds the record of one transition. Called once for each; the result is frozen. */
+export function buildRecord(
+  kind: MachineKind,
+  ids: InstanceIds,
+  stamp: { readonly seq: number; readonly at: number },
+  facts: TransitionFacts,
+): TransitionRecord {
+  const { from, to, event } = facts;
+  const meta = contextMeta(kind, facts.context);
+  collect(meta, event, EVENT_META);
+  if (facts.liveChildren !== undefined && facts.liveChildren > 0) meta['liveChildren'] = facts.liveChildren;
+  const silent = facts.illegal === true || facts.replayed === true || facts.fault === true;
+  const hook = silent ? undefined : hookFor(kind, from, event.type, to);
+  const record: TransitionRecord = {
+    v: 1,
+    seq: stamp.seq,
+    at: stamp.at,
+    kind,
+    machineId: kind,
+    ...ids,
+    from,
+    to,
+    event: event.type,
+    ...(facts.illegal === true && { illegal: true }),
+    ...(facts.replayed === true && { replayed: true }),
+    ...(facts.fault === true && { fault: true }),
+    ...(facts.final === true && { final: true }),
+    ...(hook !== undefined && { hook }),
+    meta: Object.freeze(meta),
+  };
+  return Object.freeze(record);
+}
+
+/** True for the record that creates an instance. */
+export function isStart(record: TransitionRecord): boolean {
+  return record.from === START_STATE;
+}
+
+function collect(meta: Record<string, MetaValue>, source: object, names: readonly string[]): void {
+  // Both sources are plain data whose fields are looked up by name and checked by type.
+  const fields = source as { readonly [name: string]: unknown };
+  for (const name of names) {
+    const value = fields[name];
+    if (typeof value === 'string') meta[name] = value.length > MAX_META_CHARS ? cut(value) : value;
+    else if (typeof value === 'number') meta[name] = Number.isFinite(value) ? value : null;
+    else if (typeof value === 'boolean' || value === null) meta[name] = value;
+  }
+}
+
+/** Cuts between characters, never inside one. */
+function cut(text: string): string {
+  const end = MAX_META_CHARS - 1;
+  const code = text.charCodeAt(end - 1);
+  return `${text.slice(0, code >= 0xd800 && code <= 0xdbff ? end - 1 : end)}…`;
+}
