@@ -35,6 +35,7 @@ const SWARM_ERROR_CODES = {
   // model
   'model-unsupported': 'The language model does not implement a supported interface.',
   'invalid-model': 'A model has an unknown or unusable option.',
+  'response-too-large': 'A provider sent more than the bound of one response.',
   'stream-misuse': 'A step stream was read twice or not at all.',
   // approvals, steering, runs
   'unknown-approval': 'No approval request of that id exists.',

@@ -102,6 +102,18 @@ export const DEFAULT_LIMITS = {
   },
 } as const;
 
+/** Bounds of one provider response. They belong to a model, not to a run, and are options of the model. */
+export const RESPONSE_LIMITS = {
+  /** Bytes, or characters of what was decoded from them. */
+  maxBytes: 32 * MIB,
+  /** Bytes of one line of a stream. */
+  maxLineBytes: MIB,
+  /** Bytes of an error body that are looked at. */
+  maxErrorBytes: 64 * KIB,
+  /** Characters of a failure's message or of a warning. */
+  maxMessageChars: 1_000,
+} as const;
+
 type Widen<T> = { readonly [K in keyof T]: T[K] extends number ? number : Widen<T[K]> };
 
 /** All bounds, resolved. */
