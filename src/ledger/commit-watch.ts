@@ -1,0 +1,96 @@
+/** Looks from time to time whether somebody else committed; only while anybody waits. */
+export interface ForeignCommits {
+  readonly intervalMs: number;
+  /** True if another process may have committed since the last call. */
+  hasChanged(): boolean;
+}
+
+/**
+ * Wakes those who wait for commits. A waiter takes `version` before it looks at the store and waits for a
+ * change since then, so that no commit falls between the two.
+ */
+export class CommitWatch {
+  readonly #waiting = new Set<() => void>();
+  readonly #foreign: ForeignCommits | undefined;
+  #version = 0;
+  #closed = false;
+  #poll: NodeJS.Timeout | undefined;
+
+  constructor(foreign?: ForeignCommits) {
+    this.#foreign = foreign;
+  }
+
+  get version(): number {
+    return this.#version;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  wake(): void {
+    this.#version += 1;
+    for (const resolve of [...this.#waiting]) resolve();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.wake();
+  }
+
+  /** Resolves on a commit after `since`, on abort and on close; says nothing of which. */
+  changed(since: number, signal: AbortSignal): Promise<void> {
+    if (this.#version !== since || this.#closed || signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const done = () => {
+        this.#waiting.delete(done);
+        signal.removeEventListener('abort', done);
+        if (this.#waiting.size === 0) this.#stopPoll();
+        resolve();
+      };
+      this.#waiting.add(done);
+      signal.addEventListener('abort', done, { once: true });
+      this.#startPoll();
+    });
+  }
+
+  /** Items of page after page; waits where a page is empty, ends with the signal or on close. */
+  async *follow<T>(nextPage: () => readonly T[], signal: AbortSignal): AsyncGenerator<T, void, undefined> {
+    while (!this.#closed && !signal.aborted) {
+      const since = this.#version;
+      const page = nextPage();
+      for (const item of page) {
+        yield item;
+        if (this.#closed || signal.aborted) return;
+      }
+      if (page.length === 0) await this.changed(since, signal);
+    }
+  }
+
+  /** The first answer of `probe` that is not `undefined`; `undefined` after abort or close. */
+  async until<T>(probe: () => T | undefined, signal: AbortSignal): Promise<T | undefined> {
+    while (!this.#closed && !signal.aborted) {
+      const since = this.#version;
+      const found = probe();
+      if (found !== undefined) return found;
+      await this.changed(since, signal);
+    }
+    return undefined;
+  }
+
+  // A timer of the machine, not of a clock that was passed in: another process commits in real time. It never
+  // keeps this process alive.
+  #startPoll(): void {
+    const foreign = this.#foreign;
+    if (foreign === undefined || this.#poll !== undefined) return;
+    this.#poll = setInterval(() => {
+      if (foreign.hasChanged()) this.wake();
+    }, foreign.intervalMs);
+    this.#poll.unref();
+  }
+
+  #stopPoll(): void {
+    clearInterval(this.#poll);
+    this.#poll = undefined;
+  }
+}

@@ -1,0 +1,103 @@
+import { SwarmError } from '../errors.ts';
+import { canonicalJson } from './canonical-json.ts';
+import type { CommitWatch } from './commit-watch.ts';
+import type { InboxItem, InboxReply } from './ledger.ts';
+
+/**
+ * Answered messages of a session that are remembered, so that a message that is posted again gets the answer of
+ * the first time.
+ */
+export const REMEMBERED_REPLIES = 1_000;
+
+interface Entry {
+  readonly order: number;
+  readonly item: InboxItem;
+  reply?: InboxReply;
+}
+
+/** Messages to owners, kept in memory. */
+export interface MemoryInbox {
+  post(item: InboxItem, signal: AbortSignal): Promise<InboxReply>;
+  follow(session: string, signal: AbortSignal): AsyncIterable<InboxItem>;
+  reply(item: InboxItem, reply: InboxReply): void;
+}
+
+/** `maxWaiting` bounds the unanswered messages of one session. */
+export function createMemoryInbox(watch: CommitWatch, maxWaiting: number): MemoryInbox {
+  const boxes = new Map<string, Map<string, Entry>>();
+  let posted = 0;
+
+  function boxOf(session: string): Map<string, Entry> {
+    const box = boxes.get(session) ?? new Map<string, Entry>();
+    boxes.set(session, box);
+    return box;
+  }
+
+  function store(item: InboxItem): Entry {
+    const box = boxOf(item.session);
+    const known = box.get(item.id);
+    if (known !== undefined) return known;
+    const waiting = [...box.values()].filter((entry) => entry.reply === undefined).length;
+    if (waiting >= maxWaiting) throw mailboxFull(item, waiting);
+    posted += 1;
+    const entry: Entry = { order: posted, item: copyItem(item) };
+    box.set(item.id, entry);
+    watch.wake();
+    return entry;
+  }
+
+  return {
+    async post(item, signal) {
+      if (signal.aborted) throw unanswered(item, watch.closed);
+      const entry = store(item);
+      const reply = await watch.until(() => entry.reply, signal);
+      if (reply !== undefined) return copy(reply);
+      // Nobody took it: the owner need not act on what nobody waits for.
+      if (entry.reply === undefined) boxOf(item.session).delete(item.id);
+      throw unanswered(item, watch.closed);
+    },
+    follow(session, signal) {
+      let seen = 0;
+      const nextPage = () => {
+        const entries = [...boxOf(session).values()];
+        const fresh = entries.filter((entry) => entry.order > seen && entry.reply === undefined);
+        seen = fresh.at(-1)?.order ?? seen;
+        return fresh.map(({ item }) => copyItem(item));
+      };
+      return watch.follow(nextPage, signal);
+    },
+    reply(item, reply) {
+      const box = boxOf(item.session);
+      const entry = box.get(item.id);
+      if (entry === undefined || entry.reply !== undefined) return;
+      entry.reply = copy(reply);
+      forgetOldest(box);
+      watch.wake();
+    },
+  };
+}
+
+function forgetOldest(box: Map<string, Entry>): void {
+  const answered = [...box].filter(([, entry]) => entry.reply !== undefined);
+  for (const [id] of answered.slice(0, Math.max(0, answered.length - REMEMBERED_REPLIES))) box.delete(id);
+}
+
+/** Why a `post` ends without an answer. */
+export function unanswered(item: InboxItem, closed: boolean): SwarmError {
+  return closed
+    ? new SwarmError('ledger-closed', 'the ledger was closed')
+    : new SwarmError('ledger-unavailable', `no owner of ${item.session} answered ${item.kind} ${item.id}`);
+}
+
+export function mailboxFull(item: InboxItem, waiting: number): SwarmError {
+  return new SwarmError('mailbox-full', `${waiting} messages wait for the owner of ${item.session}`);
+}
+
+function copyItem(item: InboxItem): InboxItem {
+  return { id: item.id, session: item.session, kind: item.kind, body: copy(item.body) };
+}
+
+/** A round trip through JSON, as a file makes it: the same shape, no object shared. */
+function copy<T>(value: T): T {
+  return JSON.parse(canonicalJson(value)) as T;
+}
