@@ -33,6 +33,11 @@ export function createLifecycleHost(options: LifecycleHostOptions): LifecycleHos
       }
       return new Instance(kind, machines[kind], start, ports);
     },
+    stopTree(id) {
+      // Children first, so that a parent never outlives what it would have to hear of.
+      for (const child of registry.childrenOf(id)) this.stopTree(child);
+      registry.find(id)?.stop();
+    },
     stopAll() {
       for (const instance of registry.newestFirst()) instance.stop();
     },

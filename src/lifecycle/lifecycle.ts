@@ -83,6 +83,8 @@ export interface LifecycleHost {
   readonly registry: Registry;
   /** Events sent to instances that had ended. More than a few of them are a defect of the sender. */
   readonly lateEvents: number;
+  /** Drops a live instance and everything below it: it left this process without an end. */
+  stopTree(id: string): void;
   /** Drops every live instance, children first. No event is sent; `done` of each is `'dropped'`. */
   stopAll(): void;
 }
