@@ -1,5 +1,6 @@
 import { assign, type StateValueFrom, setup } from 'xstate';
 import type { StateMeta, StateTag } from './state-meta.ts';
+import { raiseClosing } from './turn-closing.ts';
 
 /** Why a turn ended, as it stands in its terminal fact. */
 export type TurnStopReason =
@@ -111,52 +112,6 @@ export type TurnEvent =
   /** Everything in flight has ended and the terminal fact is durable. */
   | { readonly type: 'CLOSED' };
 
-const CLOSE_RANK = { failed: 0, interrupted: 1, cancelled: 2 } as const satisfies Record<
-  TurnCloseReason,
-  number
->;
-
-type Closing = Pick<TurnContext, 'closeReason' | 'stopReason' | 'failureKind'>;
-
-const failedBy = (stopReason: TurnStopReason, failureKind: string): Closing => ({
-  closeReason: 'failed',
-  stopReason,
-  failureKind,
-});
-
-/** What an event that closes a turn says of its end. */
-function closingOf(context: TurnContext, event: TurnEvent): Closing {
-  switch (event.type) {
-    case 'CANCEL':
-      return { closeReason: 'cancelled', stopReason: 'user-stop', failureKind: null };
-    case 'INTERRUPT':
-      return { closeReason: 'interrupted', stopReason: 'other', failureKind: null };
-    case 'BUDGET_EXHAUSTED':
-      return failedBy('budget', event.budget);
-    case 'STEP_OVERFLOW':
-      return failedBy('context-budget-exhausted', 'context-overflow');
-    case 'COMPACTION_FAILED':
-    case 'RECOVERY_FAILED':
-      return failedBy('context-budget-exhausted', event.kind);
-    case 'OPENED':
-      return failedBy('step-limit', 'step-limit');
-    case 'CONTINUE':
-      return context.stopAfterStep
-        ? { closeReason: 'interrupted', stopReason: 'after-step-stop', failureKind: null }
-        : failedBy('step-limit', 'step-limit');
-    default:
-      return failedBy('error', 'kind' in event ? event.kind : 'unknown');
-  }
-}
-
-/** The end a closing turn will have: the first reason, unless a stronger one comes while it closes. */
-function raise(context: TurnContext, event: TurnEvent): Partial<TurnContext> {
-  const next = closingOf(context, event);
-  const { closeReason } = context;
-  if (closeReason === null || next.closeReason === null) return next;
-  return CLOSE_RANK[next.closeReason] > CLOSE_RANK[closeReason] ? next : {};
-}
-
 /** One call fewer. What is parked is a part of what is pending. */
 function settleOne(context: TurnContext): Partial<TurnContext> {
   const pendingCalls = Math.max(0, context.pendingCalls - 1);
@@ -210,7 +165,7 @@ const turnSetup = setup({
     })),
     noteYield: assign({ stopReason: 'graph-yield' }),
     noteHandoff: assign({ stopReason: 'handoff' }),
-    noteClosing: assign(({ context, event }) => raise(context, event)),
+    noteClosing: assign(({ context, event }) => raiseClosing(context, event)),
   },
 });
 
