@@ -119,6 +119,11 @@ export interface Tool<in Context = never> {
   readonly timeoutMs: number | undefined;
   readonly maxResultBytes: number | undefined;
   readonly toModelOutput: ((output: unknown) => ToolOutput | string) | undefined;
+  /**
+   * Set by {@link askUser}: the call is never executed. Settlement parks it as a question, which is the `question`
+   * of its arguments, and the answer's text is the result.
+   */
+  readonly parks: 'question' | undefined;
   readonly execute: (input: unknown, ctx: ToolContext<Context>) => unknown;
 }
 
