@@ -22,31 +22,32 @@ export interface Gate {
  */
 export function createGate(): Gate {
   const reached = Promise.withResolvers<void>();
-  const opened = Promise.withResolvers<void>();
-  let waiting = 0;
+  const waiting = new Set<() => void>();
   let isOpen = false;
   return {
     reached: reached.promise,
     get waiting() {
-      return waiting;
+      return waiting.size;
     },
     get isOpen() {
       return isOpen;
     },
     open() {
       isOpen = true;
-      opened.resolve();
+      for (const go of [...waiting]) go();
     },
-    async pass(signal) {
+    pass(signal) {
       reached.resolve();
-      if (isOpen || signal?.aborted) return;
-      waiting += 1;
-      const aborted = Promise.withResolvers<void>();
-      const onAbort = () => aborted.resolve();
-      signal?.addEventListener('abort', onAbort, { once: true });
-      await Promise.race([opened.promise, aborted.promise]);
-      signal?.removeEventListener('abort', onAbort);
-      waiting -= 1;
+      if (isOpen || signal?.aborted) return Promise.resolve();
+      return new Promise((resolve) => {
+        const go = () => {
+          waiting.delete(go);
+          signal?.removeEventListener('abort', go);
+          resolve();
+        };
+        waiting.add(go);
+        signal?.addEventListener('abort', go, { once: true });
+      });
     },
   };
 }

@@ -1,0 +1,41 @@
+export { type FakeClock, fakeClock, settlePromises } from './fake-clock.ts';
+export { createGate, type Gate } from './gate.ts';
+export {
+  type PairedCall,
+  type PairedMessage,
+  pairingViolations,
+  toolNameViolations,
+} from './pairing-validator.ts';
+export {
+  type DeltaRule,
+  type FailureOptions,
+  failure,
+  htmlResponse,
+  httpResponse,
+  type Reply,
+  recordedStream,
+  reply,
+  resetConnection,
+  silence,
+  type UsageOptions,
+} from './reply.ts';
+export type { RecordedRequest } from './request-log.ts';
+export {
+  type CallQuirks,
+  type ParsedMessage,
+  type ParsedRequest,
+  type PlainResponse,
+  type ReasoningDialect,
+  type ResponsePart,
+  type Script,
+  type ScriptedCall,
+  type ScriptedResponse,
+  type ScriptRoute,
+  type StreamErrorDialect,
+  type StreamResponse,
+  scriptByModel,
+  type UsagePlace,
+  type WireUsage,
+} from './script.ts';
+export { type ScriptedServer, type ScriptedServerOptions, scriptedServer } from './scripted-server.ts';
+export { sequentialIds } from './sequential-ids.ts';
