@@ -101,7 +101,7 @@ export type TurnEvent =
   /**
    * The turn goes on, after a pause or in a new process: with its calls if some are open
    * (`waitingForApproval` if one is parked, else `settling`), in `deciding` if its step is complete, else by
-   * projecting step `stepIndex` again.
+   * projecting step `stepIndex` again (PROJECTED follows, also where the step was opened before).
    */
   | { readonly type: 'RESUMED' }
   | { readonly type: 'STOP_AFTER_STEP' }
@@ -171,12 +171,8 @@ const turnSetup = setup({
 
 const closes = { target: 'closing', actions: 'noteClosing' } as const;
 const pauses = { target: 'paused', actions: 'notePaused' } as const;
-const resumes = [
-  { guard: 'hasParked', target: 'waitingForApproval', actions: 'noteResumed' },
-  { guard: 'hasPending', target: 'settling', actions: 'noteResumed' },
-  { guard: 'isStepComplete', target: 'deciding', actions: 'noteResumed' },
-  { target: 'projecting', actions: 'noteResumed' },
-] as const;
+const projectsAgain = { target: 'projecting', actions: 'noteResumed' } as const;
+const goesOn = { actions: 'noteResumed' } as const;
 const settles = [
   { guard: 'isLastCall', target: 'deciding', actions: 'noteSettled' },
   { actions: 'noteSettled' },
@@ -219,7 +215,6 @@ export const turnMachine = turnSetup.createMachine({
         OPENED: [{ guard: 'mayTakeFirstStep', target: 'projecting', actions: 'beginFirstStep' }, closes],
         OPEN_FAILED: closes,
         PAUSED: pauses,
-        RESUMED: resumes,
       },
     },
     projecting: {
@@ -229,7 +224,7 @@ export const turnMachine = turnSetup.createMachine({
         PROJECTED: { target: 'stepping' },
         NEEDS_COMPACTION: { target: 'compacting' },
         PROJECTION_FAILED: closes,
-        RESUMED: resumes,
+        RESUMED: projectsAgain,
       },
     },
     compacting: {
@@ -238,7 +233,7 @@ export const turnMachine = turnSetup.createMachine({
       on: {
         COMPACTED: { target: 'projecting' },
         COMPACTION_FAILED: [{ guard: 'fitsWithoutCompaction', target: 'projecting' }, closes],
-        RESUMED: resumes,
+        RESUMED: projectsAgain,
       },
     },
     stepping: {
@@ -255,7 +250,7 @@ export const turnMachine = turnSetup.createMachine({
           { guard: 'mayRecoverFromOverflow', target: 'recovering', actions: 'noteOverflow' },
           closes,
         ],
-        RESUMED: resumes,
+        RESUMED: projectsAgain,
       },
     },
     retryBackoff: {
@@ -265,7 +260,7 @@ export const turnMachine = turnSetup.createMachine({
       on: {
         STEP_RESUMED: { target: 'stepping' },
         STEP_FAILED: closes,
-        RESUMED: resumes,
+        RESUMED: projectsAgain,
       },
     },
     recovering: {
@@ -274,7 +269,7 @@ export const turnMachine = turnSetup.createMachine({
       on: {
         RECOVERED: { target: 'projecting' },
         RECOVERY_FAILED: closes,
-        RESUMED: resumes,
+        RESUMED: projectsAgain,
       },
     },
     settling: {
@@ -284,7 +279,7 @@ export const turnMachine = turnSetup.createMachine({
         CALL_PARKED: { target: 'waitingForApproval', actions: 'noteParked' },
         CALL_SETTLED: settles,
         PAUSED: pauses,
-        RESUMED: resumes,
+        RESUMED: goesOn,
       },
     },
     waitingForApproval: {
@@ -299,7 +294,7 @@ export const turnMachine = turnSetup.createMachine({
           { actions: 'noteUnparked' },
         ],
         PAUSED: pauses,
-        RESUMED: resumes,
+        RESUMED: goesOn,
       },
     },
     deciding: {
@@ -311,13 +306,20 @@ export const turnMachine = turnSetup.createMachine({
         YIELD: { target: 'yielded', actions: 'noteYield' },
         HANDED_OFF: { target: 'handedOff', actions: 'noteHandoff' },
         PAUSED: pauses,
-        RESUMED: resumes,
+        RESUMED: goesOn,
       },
     },
     paused: {
       description: 'Nothing runs; the turn is open and goes on when somebody resumes it.',
       tags: ['waiting'],
-      on: { RESUMED: resumes },
+      on: {
+        RESUMED: [
+          { guard: 'hasParked', target: 'waitingForApproval', actions: 'noteResumed' },
+          { guard: 'hasPending', target: 'settling', actions: 'noteResumed' },
+          { guard: 'isStepComplete', target: 'deciding', actions: 'noteResumed' },
+          projectsAgain,
+        ],
+      },
     },
     closing: {
       description: 'The turn will not go on; what is in flight is being settled and the end written.',
