@@ -157,6 +157,7 @@ const TURN_ROWS = rowsOf('turn', [
   ['settling', 'RESUMED', 'settling', 'onTurnResumed'],
   ['paused', 'RESUMED', 'deciding', 'onTurnResumed'],
   ['deciding', 'RESUMED', 'deciding', 'onTurnResumed'],
+  ['closing', 'RESUMED', 'closing', 'onTurnResumed'],
   ['*', 'RESUMED', 'projecting', 'onTurnResumed'],
   ['projecting', 'RESUMED', 'projecting', 'onTurnResumed'],
   ['*', 'CANCEL', 'closing', 'onTurnClosing'],

@@ -158,25 +158,53 @@ const turnSetup = setup({
     noteUnparked: assign(({ context }) => ({ parkedCount: Math.max(0, context.parkedCount - 1) })),
     noteSettled: assign(({ context }) => settleOne(context)),
     notePaused: assign(({ event }) => ({ pauseReason: event.type === 'PAUSED' ? event.reason : null })),
-    noteResumed: assign(({ context }) => ({ pauseReason: null, stepIndex: Math.max(1, context.stepIndex) })),
+    noteResumed: assign({ pauseReason: null }),
+    /** A turn paused before it was open goes on with its first step. */
+    noteResumedStep: assign(({ context }) => ({
+      pauseReason: null,
+      stepIndex: Math.max(1, context.stepIndex),
+    })),
     noteStopAfterStep: assign({ stopAfterStep: true }),
     noteStopReason: assign(({ event }) => ({
       stopReason: event.type === 'FINISH' ? event.stopReason : ('end-turn' as const),
     })),
     noteYield: assign({ stopReason: 'graph-yield' }),
     noteHandoff: assign({ stopReason: 'handoff' }),
+    /** Marks an event as seen that changes nothing. */
+    noteNothing: assign({}),
     noteClosing: assign(({ context, event }) => raiseClosing(context, event)),
   },
 });
 
 const closes = { target: 'closing', actions: 'noteClosing' } as const;
 const pauses = { target: 'paused', actions: 'notePaused' } as const;
-const projectsAgain = { target: 'projecting', actions: 'noteResumed' } as const;
+const projectsAgain = { target: 'projecting', actions: 'noteResumedStep' } as const;
 const goesOn = { actions: 'noteResumed' } as const;
 const settles = [
   { guard: 'isLastCall', target: 'deciding', actions: 'noteSettled' },
   { actions: 'noteSettled' },
 ] as const;
+
+/** Work that was in flight when the turn began to close still reports how it ended. */
+const lateFacts = {
+  OPENED: { actions: 'noteNothing' },
+  OPEN_FAILED: { actions: 'noteClosing' },
+  PROJECTED: { actions: 'noteNothing' },
+  PROJECTION_FAILED: { actions: 'noteClosing' },
+  NEEDS_COMPACTION: { actions: 'noteNothing' },
+  COMPACTED: { actions: 'noteNothing' },
+  COMPACTION_FAILED: { actions: 'noteClosing' },
+  RECOVERED: { actions: 'noteNothing' },
+  RECOVERY_FAILED: { actions: 'noteClosing' },
+  STEP_BACKOFF: { actions: 'noteNothing' },
+  STEP_RESUMED: { actions: 'noteNothing' },
+  STEP_OVERFLOW: { actions: 'noteClosing' },
+  STEP_FAILED: { actions: 'noteClosing' },
+  STEP_COMPLETED: { actions: 'noteStepCompleted' },
+  CALL_PARKED: { actions: 'noteParked' },
+  APPROVAL_RESOLVED: { actions: 'noteUnparked' },
+  CALL_SETTLED: { actions: 'noteSettled' },
+} as const;
 
 /** One accepted input to one terminal outcome. Pure: effects live in the turn loop, which sends what happened. */
 export const turnMachine = turnSetup.createMachine({
@@ -330,11 +358,8 @@ export const turnMachine = turnSetup.createMachine({
         INTERRUPT: { actions: 'noteClosing' },
         COMMIT_FAILED: { actions: 'noteClosing' },
         BUDGET_EXHAUSTED: { actions: 'noteClosing' },
-        STEP_COMPLETED: { actions: 'noteStepCompleted' },
-        STEP_FAILED: { actions: 'noteClosing' },
-        CALL_PARKED: { actions: 'noteParked' },
-        APPROVAL_RESOLVED: { actions: 'noteUnparked' },
-        CALL_SETTLED: { actions: 'noteSettled' },
+        ...lateFacts,
+        RESUMED: goesOn,
         CLOSED: [
           { guard: 'closesFailed', target: 'failed' },
           { guard: 'closesCancelled', target: 'cancelled' },
