@@ -20,6 +20,8 @@ export interface Node {
 }
 
 export interface Exploration {
+  /** Where an instance begins, for each input of the sample. */
+  readonly starts: readonly { readonly node: Node; readonly input: object }[];
   readonly nodes: readonly Node[];
   readonly edges: readonly Edge[];
 }
@@ -35,7 +37,8 @@ interface Situation {
 /** Counters that grow without end are told apart only up to here; guards compare with less. */
 const MAX_COUNT = 3;
 
-function keyOf(snapshot: AnyMachineSnapshot, situation: readonly string[]): string {
+/** What makes two situations of a machine different, as text. */
+export function situationKey(snapshot: AnyMachineSnapshot, situation: readonly string[]): string {
   const facts = situation.map((name) => {
     const value: unknown = snapshot.context[name];
     return typeof value === 'number' ? Math.min(value, MAX_COUNT) : value;
@@ -47,6 +50,7 @@ function keyOf(snapshot: AnyMachineSnapshot, situation: readonly string[]): stri
 export function explore(sample: Sample<MachineKind>): Exploration {
   const nodes = new Map<string, Node>();
   const edges: Edge[] = [];
+  const starts: { node: Node; input: object }[] = [];
   for (const input of sample.inputs) {
     const prefix = String(sample.inputs.indexOf(input));
     const machine: AnyStateMachine = sample.machine;
@@ -54,7 +58,9 @@ export function explore(sample: Sample<MachineKind>): Exploration {
     const map = getAdjacencyMap(machine, {
       input,
       events: [...sample.events],
-      serializeState: (snapshot) => `${prefix} ${keyOf(snapshot, sample.situation)}`,
+      serializeState: (snapshot) => `${prefix} ${situationKey(snapshot, sample.situation)}`,
+      // XState's pure functions go on where an actor has ended.
+      stopWhen: (snapshot) => snapshot.status !== 'active',
     }) as Readonly<Record<string, Situation>>;
     const nodeOf = (key: string): Node => {
       const known = nodes.get(key);
@@ -65,21 +71,26 @@ export function explore(sample: Sample<MachineKind>): Exploration {
       nodes.set(key, node);
       return node;
     };
+    // The first entry is the one the search began with.
+    const [first = ''] = Object.keys(map);
+    starts.push({ node: nodeOf(first), input });
     for (const [key, { state, transitions }] of Object.entries(map)) {
       const before = nodeOf(key);
       for (const { event, state: next } of Object.values(transitions)) {
-        // XState would still answer for a state that has ended; its actor no longer does.
-        if (state.status !== 'active' || !state.can(event)) continue;
-        const after = nodeOf(`${prefix} ${keyOf(next, sample.situation)}`);
+        if (!state.can(event)) continue;
+        const after = nodeOf(`${prefix} ${situationKey(next, sample.situation)}`);
         edges.push({ from: before.state, event, to: after.state, before, after });
       }
     }
   }
-  return { nodes: [...nodes.values()], edges };
+  return { starts, nodes: [...nodes.values()], edges };
 }
 
 /** Nodes from which one of `goals` can be reached. */
-export function canReach({ nodes, edges }: Exploration, goals: (node: Node) => boolean): ReadonlySet<string> {
+export function canReach(
+  { nodes, edges }: Pick<Exploration, 'nodes' | 'edges'>,
+  goals: (node: Node) => boolean,
+): ReadonlySet<string> {
   const reached = new Set(nodes.filter(goals).map((node) => node.key));
   const into = Map.groupBy(edges, (edge) => edge.after.key);
   const open = [...reached];
@@ -91,4 +102,24 @@ export function canReach({ nodes, edges }: Exploration, goals: (node: Node) => b
     }
   }
   return reached;
+}
+
+/** The shortest way from a start over an edge that `ends` it. */
+export function wayTo(
+  { starts, edges }: Exploration,
+  ends: (edge: Edge) => boolean,
+): { readonly input: object; readonly edges: readonly Edge[] } | undefined {
+  const outOf = Map.groupBy(edges, (edge) => edge.before.key);
+  const open = starts.map(({ node, input }) => ({ key: node.key, input, edges: [] as readonly Edge[] }));
+  const seen = new Set(open.map(({ key }) => key));
+  for (const way of open) {
+    for (const edge of outOf.get(way.key) ?? []) {
+      const longer = { key: edge.after.key, input: way.input, edges: [...way.edges, edge] };
+      if (ends(edge)) return longer;
+      if (seen.has(edge.after.key)) continue;
+      seen.add(edge.after.key);
+      open.push(longer);
+    }
+  }
+  return undefined;
 }
