@@ -19,7 +19,7 @@ export {
   silence,
   type UsageOptions,
 } from './reply.ts';
-export type { RecordedRequest } from './request-log.ts';
+export type { ReceivedRequest, RecordedRequest, RequestEnd } from './request-log.ts';
 export {
   type CallQuirks,
   type ParsedMessage,
@@ -37,5 +37,11 @@ export {
   type UsagePlace,
   type WireUsage,
 } from './script.ts';
+export {
+  type ModelRequest,
+  type ScriptedModel,
+  type ScriptedModelOptions,
+  scriptedModel,
+} from './scripted-model.ts';
 export { type ScriptedServer, type ScriptedServerOptions, scriptedServer } from './scripted-server.ts';
 export { sequentialIds } from './sequential-ids.ts';

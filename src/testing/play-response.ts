@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { unlessAborted, untilAborted } from './abort.ts';
 import type { PlainResponse, ScriptedResponse, StreamResponse } from './script.ts';
 import { completionBody } from './wire-completion.ts';
 import { failureResponse } from './wire-failures.ts';
@@ -28,7 +29,7 @@ export async function playResponse(
     case 'reset':
       return 'break-connection';
     case 'silence':
-      await aborted(playback.gone);
+      await untilAborted(playback.gone);
       return 'client-gone';
     case 'plain':
       return playPlain(answer, playback);
@@ -66,7 +67,7 @@ async function playStream(answer: StreamResponse, playback: Playback): Promise<P
         await unlessAborted(frame.pass(gone), gone);
         break;
       case 'stall':
-        await aborted(gone);
+        await untilAborted(gone);
         break;
       case 'destroy':
         return 'break-connection';
@@ -110,18 +111,4 @@ async function end(response: ServerResponse, body: string | undefined, gone: Abo
   });
   await unlessAborted(finished, gone);
   return response.writableFinished ? 'played' : 'client-gone';
-}
-
-/** Waits for the work or for the abort, whichever is first; leaves no listener. */
-async function unlessAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  const stop = Promise.withResolvers<void>();
-  const onAbort = () => stop.resolve();
-  signal.addEventListener('abort', onAbort, { once: true });
-  await Promise.race([work, stop.promise]);
-  signal.removeEventListener('abort', onAbort);
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return unlessAborted(new Promise(() => {}), signal);
 }

@@ -192,8 +192,11 @@ export interface ScriptPlayer {
   next(request: ParsedRequest): Promise<ScriptedResponse | undefined>;
   /** Keeps what a part of the script threw while it was played. */
   threw(cause: unknown): void;
-  /** @throws SwarmError 'script-unplayed' when answers are left, or some were asked for that it does not hold */
-  assertPlayedOut(): void;
+  /**
+   * @throws SwarmError 'script-unplayed' when the script threw, requests were `refused`, answers are left, or
+   * some were asked for that it does not hold
+   */
+  assertPlayedOut(refused: readonly string[]): void;
 }
 
 /** Starts a script. */
@@ -230,7 +233,7 @@ export function createPlayer(script: Script): ScriptPlayer {
       }
     },
     threw: (cause) => void faults.push(cause),
-    assertPlayedOut() {
+    assertPlayedOut(refused) {
       if (faults.length > 0)
         throw new SwarmError('script-unplayed', 'the script threw', { cause: faults[0] });
       const left = routes.flatMap(({ name, play }, index) =>
@@ -239,6 +242,7 @@ export function createPlayer(script: Script): ScriptPlayer {
           : [],
       );
       const complaints = [
+        ...(refused.length > 0 ? [`a strict provider refuses ${refused.join(' | ')}`] : []),
         ...(left.length > 0 ? [`answers never asked for (${left.join('; ')})`] : []),
         ...(overrun.length > 0 ? [`no answer for ${overrun.join('; ')}`] : []),
       ];

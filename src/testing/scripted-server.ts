@@ -4,7 +4,14 @@ import { text as readText } from 'node:stream/consumers';
 import { SwarmError } from '../errors.ts';
 import type { JsonValue } from '../ledger/content.ts';
 import { playResponse } from './play-response.ts';
-import { createRequestLog, type EndRequest, type RecordedRequest, type RequestLog } from './request-log.ts';
+import {
+  createRequestLog,
+  type EndRequest,
+  type ReceivedRequest,
+  type RecordedRequest,
+  type RequestLog,
+  refusedRequests,
+} from './request-log.ts';
 import { createPlayer, type Script, type ScriptPlayer } from './script.ts';
 import { readBody } from './wire-request.ts';
 
@@ -36,9 +43,11 @@ export interface ScriptedServer extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+type HttpRequest = ReceivedRequest & Pick<RecordedRequest, 'body' | 'headers'>;
+
 interface ServerParts {
   readonly player: ScriptPlayer;
-  readonly log: RequestLog;
+  readonly log: RequestLog<HttpRequest>;
   readonly rejects: boolean;
   readonly stopped: AbortController;
   /** Unique over all answers of the server. */
@@ -109,13 +118,7 @@ async function stop(server: Server, stopped: AbortController): Promise<void> {
 }
 
 function assertPlayedOut({ log, player }: ServerParts): void {
-  const refused = log.requests
-    .filter(({ violations }) => violations.length > 0)
-    .map(({ ordinal, violations }) => `request ${ordinal}: ${violations.join('; ')}`);
-  if (refused.length > 0) {
-    throw new SwarmError('script-unplayed', `a strict provider refuses ${refused.join(' | ')}`);
-  }
-  player.assertPlayedOut();
+  player.assertPlayedOut(refusedRequests(log.requests));
 }
 
 async function handle(incoming: IncomingMessage, response: ServerResponse, parts: ServerParts) {
