@@ -78,7 +78,9 @@ export function classifyFailure(error: unknown, context: FailureContext): ModelF
     message,
     retryable,
     ...(maxRetries !== undefined && { maxRetries }),
-    ...(facts.retry.type === 'after' && waits(kind) && { retryAfterMs: facts.retry.retryAfterMs }),
+    ...(facts.retry.type === 'after' &&
+      retryable &&
+      waits(kind) && { retryAfterMs: facts.retry.retryAfterMs }),
     ...(facts.status !== undefined && { status: facts.status }),
     ...(facts.payload.code !== undefined && { code: facts.payload.code }),
     ...(facts.requestId !== undefined && { requestId: facts.requestId }),

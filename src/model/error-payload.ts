@@ -76,7 +76,8 @@ function collectText(text: string, draft: Draft, depth: number): void {
     }
   }
   // A page of a proxy is no message.
-  if (trimmed !== '' && !trimmed.startsWith('<')) draft.messages.push(trimmed);
+  if (trimmed !== '' && !/^<(?:!doctype|html|\?xml|head|body|center)/i.test(trimmed))
+    draft.messages.push(trimmed);
 }
 
 function collectRecord(record: { readonly [key: string]: unknown }, draft: Draft, depth: number): void {
