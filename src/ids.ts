@@ -65,12 +65,12 @@ export function requestIdOf(call: CallId): RequestId {
 }
 
 /**
- * Identity of one execution: hash(session, turn, step, ordinal). Providers repeat their own call ids, so
- * those never take part. A decided retry of an indeterminate call has the generation 1 and so on.
+ * Identity of one intent: hash(session, turn, step, ordinal). Providers repeat their own call ids, so those
+ * never take part. A decided retry of an indeterminate call keeps it, so that it can serve outside systems as
+ * idempotency key; the generation of its dispatch tells the two apart.
  */
-export function operationIdOf(call: CallId, generation = 0): OperationId {
-  const text = generation === 0 ? call : `${call}#${generation}`;
-  return `op-${createHash('sha256').update(text).digest('hex').slice(0, 32)}` as OperationId;
+export function operationIdOf(call: CallId): OperationId {
+  return `op-${createHash('sha256').update(call).digest('hex').slice(0, 32)}` as OperationId;
 }
 
 /** The session of a child: a retry of the same call finds the same child. */

@@ -28,7 +28,8 @@ export type AppendResult =
  * The store itself enforces, inside the transaction of the append:
  * - `expectedSeq` is the head and the writer's epoch is the head epoch, else `conflict` or `fenced`;
  * - no record of a turn after its `turn.closed`, else `sealed`;
- * - at most one `tool.dispatched` and one `tool.settled` for an operation id, else `duplicate`.
+ * - at most one `tool.dispatched` for an operation id and generation, and one `tool.settled` for an operation
+ *   id, else `duplicate`.
  */
 export interface LedgerWriter extends AsyncDisposable {
   readonly identity: SessionIdentity;

@@ -236,6 +236,8 @@ export const RECORD_DATA = {
     scope: approvalScopeSchema,
     reason: text.optional(),
     editedInput: jsonObjectSchema.optional(),
+    /** Answer to a question. */
+    answer: text.optional(),
     argsHash: hash,
     actor: text.optional(),
     /** The request whose remembered decision this one follows. */

@@ -1,0 +1,158 @@
+import type { Clock } from '../clock.ts';
+import type { LiveBus } from '../events/live-bus.ts';
+import type { IdSource } from '../ids.ts';
+import type { NewRecord } from '../ledger/records.ts';
+import { type BudgetOptions, createRunBudget } from '../turn/run-budget.ts';
+import type { SteeringOutcome } from '../turn/steering-queue.ts';
+import type { StopCause } from '../turn/stop-signal.ts';
+import type { RunScope, TurnScope } from '../turn/turn-scope.ts';
+import { createUsageMeter } from '../turn/usage-meter.ts';
+import type { RunResult } from './run-result.ts';
+
+export interface ActiveRunOptions {
+  readonly runId: string;
+  readonly context: unknown;
+  readonly onApproval: 'wait' | 'pause';
+  readonly budget: BudgetOptions;
+  readonly live: LiveBus;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  /** Cancels the run. */
+  readonly signal: AbortSignal | undefined;
+  readonly steeringQueue: number;
+}
+
+/** The inner side of a run: what a handle asks for reaches its turn here, before, while and after it is open. */
+export class ActiveRun {
+  readonly scope: RunScope;
+  readonly result: Promise<RunResult<string>>;
+  readonly #options: ActiveRunOptions;
+  readonly #resolve: (result: RunResult<string>) => void;
+  /** A stop that came before the turn was open. */
+  #early: StopCause | undefined;
+  #earlyAfterStep = false;
+  #turn: TurnScope | undefined;
+  #settled = false;
+  #wallTimer: unknown;
+  readonly #onAbort: () => void;
+
+  constructor(options: ActiveRunOptions) {
+    this.#options = options;
+    this.scope = {
+      runId: options.runId,
+      context: options.context,
+      onApproval: options.onApproval,
+      budget: createRunBudget(options.budget),
+      usage: createUsageMeter(),
+      live: options.live,
+    };
+    const { promise, resolve } = Promise.withResolvers<RunResult<string>>();
+    this.result = promise;
+    this.#resolve = resolve;
+    this.#onAbort = () => this.stop({ type: 'cancelled', reason: 'the signal of the caller aborted' });
+    options.signal?.addEventListener('abort', this.#onAbort, { once: true });
+    if (options.signal?.aborted === true) this.#onAbort();
+    this.#armWallClock();
+  }
+
+  /** Why the run is not to start, if it is not. */
+  get early(): StopCause | undefined {
+    return this.#early;
+  }
+
+  get isSettled(): boolean {
+    return this.#settled;
+  }
+
+  /** The turn is open from here on. */
+  attach(turn: TurnScope): void {
+    this.#turn = turn;
+    if (this.#earlyAfterStep) turn.stop.stopAfterStep();
+    if (this.#early !== undefined) turn.stop.stop(this.#early);
+  }
+
+  settle(result: RunResult<string>): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    this.#options.clock.clearTimeout(this.#wallTimer);
+    this.#options.signal?.removeEventListener('abort', this.#onAbort);
+    this.#options.live.close();
+    this.#turn = undefined;
+    this.#resolve(result);
+  }
+
+  stop(cause: StopCause): void {
+    if (this.#settled) return;
+    if (this.#turn !== undefined) this.#turn.stop.stop(cause);
+    else this.#early ??= cause;
+  }
+
+  stopAfterStep(): void {
+    if (this.#turn !== undefined) this.#turn.stop.stopAfterStep();
+    else this.#earlyAfterStep = true;
+  }
+
+  async steer(text: string): Promise<SteeringOutcome> {
+    const turn = this.#turn;
+    if (this.#settled || turn === undefined) {
+      return { delivered: false, reason: this.#settled ? 'the run is over' : 'the run has not started' };
+    }
+    return steerTurn(turn, text, this.#options);
+  }
+
+  #armWallClock(): void {
+    const { wallMs } = this.#options.budget;
+    if (wallMs === undefined || !Number.isFinite(wallMs)) return;
+    this.#wallTimer = this.#options.clock.setTimeout(
+      () => {
+        const message = `the wall clock budget of ${wallMs} ms is used up`;
+        this.stop({ type: 'failed', failure: { kind: 'wall-clock-budget', message } });
+      },
+      Math.min(wallMs, 0x7fffffff),
+    );
+  }
+}
+
+/** Gate, durable acceptance, queue; resolves when a request carries the text or none will. */
+export async function steerTurn(
+  turn: TurnScope,
+  text: string,
+  options: Pick<ActiveRunOptions, 'ids' | 'steeringQueue'> & { readonly actor?: string },
+): Promise<SteeringOutcome> {
+  if (turn.steering.size >= options.steeringQueue)
+    return { delivered: false, reason: 'too many texts are waiting' };
+  const id = options.ids.next('steering');
+  const admitted = await admitSteering(turn, id, text);
+  if (admitted.type === 'refused') return { delivered: false, reason: admitted.reason };
+  if (turn.stop.cause !== undefined || turn.stop.sealed)
+    return { delivered: false, reason: 'the turn is over' };
+  const done = turn.steering.expect();
+  const data = { id, text: admitted.text, ...(options.actor === undefined ? {} : { actor: options.actor }) };
+  const accepted: NewRecord = { type: 'steering.accepted', turn: turn.turnId, data };
+  let queued: Promise<SteeringOutcome>;
+  try {
+    await turn.session.log.commit([accepted]);
+    queued = turn.steering.add(id, admitted.text);
+  } catch {
+    // The session was lost while the text was on its way.
+    return { delivered: false, reason: 'the turn is over' };
+  } finally {
+    done();
+  }
+  return queued;
+}
+
+async function admitSteering(
+  turn: TurnScope,
+  steeringId: string,
+  text: string,
+): Promise<{ type: 'admitted'; text: string } | { type: 'refused'; reason: string }> {
+  const { gates } = turn.plan;
+  if (!gates.has('beforeSteering')) return { type: 'admitted', text };
+  const { sessionId, agentPath } = turn.session;
+  const subject = { sessionId, agentPath, turnId: turn.turnId, steeringId, text };
+  const result = await gates.run('beforeSteering', subject, turn.stop.signal);
+  return result.type === 'refuse'
+    ? { type: 'refused', reason: result.reason }
+    : { type: 'admitted', text: result.subject.text };
+}

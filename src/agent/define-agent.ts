@@ -1,0 +1,157 @@
+import { z } from 'zod';
+import { SwarmError } from '../errors.ts';
+import type { Hooks } from '../lifecycle/hooks.ts';
+import { type LimitOptions, resolveLimits } from '../limits.ts';
+import type { Model, ModelSettings } from '../model/adapter.ts';
+import { bindTools } from '../tools/bind-tools.ts';
+import type { Binding } from '../tools/binding.ts';
+import type { PermissionPolicy } from '../tools/permission.ts';
+import { safeName } from '../tools/safe-text.ts';
+import type { Tool } from '../tools/tool.ts';
+
+/** Options of {@link defineAgent}. */
+export interface AgentDefinition<Context> {
+  /** One subject token: `[A-Za-z0-9_-]`, at most 64 characters. Shown in events and to other agents. */
+  readonly name: string;
+  /** What the agent is for, in one sentence; other agents read it. */
+  readonly description?: string;
+  /** The system text. Keep it free of times and ids: providers cache it. */
+  readonly instructions: string;
+  readonly model: Model;
+  readonly settings?: ModelSettings;
+  readonly tools?: readonly Tool<Context>[];
+  /** Judges calls after the runtime's own policy; it can only narrow. */
+  readonly permission?: PermissionPolicy;
+  /** Bounds of this agent; the runtime's hold for the rest. */
+  readonly limits?: LimitOptions;
+  /** Hooks of this agent, after those of the runtime. */
+  readonly hooks?: Hooks;
+}
+
+/** An agent, frozen: made by {@link defineAgent}. `Output` is what a run of it yields, `Context` what it needs. */
+export interface Agent<out Output = string, in Context = unknown> {
+  readonly kind: 'agent';
+  readonly name: string;
+  readonly description: string;
+  readonly instructions: string;
+  readonly model: Model;
+  readonly settings: ModelSettings;
+  readonly tools: readonly Tool<Context>[];
+  /** The tools, checked and prepared once: the ceiling of every turn of this agent. */
+  readonly binding: Binding;
+  readonly permission: PermissionPolicy | undefined;
+  readonly limits: LimitOptions;
+  readonly hooks: Hooks | undefined;
+  /** Types only; never present at run time. */
+  readonly '~types'?: { readonly output: Output };
+}
+
+/** An agent whose types do not matter: registries, listings. */
+export type AnyAgent = Agent<unknown, never>;
+
+const AGENT_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
+const settingsSchema = z.strictObject({
+  temperature: z.number().optional(),
+  topP: z.number().optional(),
+  seed: z.int().optional(),
+  maxOutputTokens: z.int().positive().optional(),
+  stopSequences: z.array(z.string()).optional(),
+  presencePenalty: z.number().optional(),
+  frequencyPenalty: z.number().optional(),
+  parallelToolCalls: z.boolean().optional(),
+  reasoning: z.string().optional(),
+  toolChoice: z
+    .discriminatedUnion('type', [
+      z.strictObject({ type: z.enum(['auto', 'none', 'required']) }),
+      z.strictObject({ type: z.literal('tool'), toolName: z.string() }),
+    ])
+    .optional(),
+  providerOptions: z.record(z.string(), z.json()).optional(),
+});
+
+const definitionSchema = z.strictObject({
+  name: z.string().regex(AGENT_NAME, 'must match [A-Za-z0-9_-]{1,64}'),
+  description: z.string().optional(),
+  instructions: z.string(),
+  model: z.custom<Model>(isModel, 'must be a model, for example of openaiCompatible()'),
+  settings: settingsSchema.optional(),
+  tools: z.array(z.custom<Tool<never>>(isTool, 'must be a tool made by defineTool()')).optional(),
+  permission: z
+    .custom<PermissionPolicy>((value) => typeof value === 'function', 'must be a function')
+    .optional(),
+  limits: z.custom<LimitOptions>((value) => typeof value === 'object' && value !== null).optional(),
+  hooks: z.custom<Hooks>((value) => typeof value === 'object' && value !== null).optional(),
+});
+
+/**
+ * Makes an agent: plain frozen data; running it takes a runtime. Its context type is what its tools need.
+ *
+ * @throws SwarmError 'invalid-definition' naming the agent and the field; 'duplicate-tool', 'reserved-tool-name',
+ * 'look-alike-tool-name', 'unusable-schema', 'invalid-limit' for its tools and limits
+ * @example
+ * const reviewer = defineAgent({
+ *   name: 'reviewer',
+ *   instructions: 'You review code. Read before you judge.',
+ *   model: openaiCompatible({ baseURL: 'http://127.0.0.1:8080/v1', model: 'local' }),
+ *   tools: [readFile],
+ * });
+ */
+export function defineAgent<Context = unknown>(definition: AgentDefinition<Context>): Agent<string, Context> {
+  const parsed = definitionSchema.safeParse(definition);
+  if (!parsed.success) throw invalidAgent(definition, parsed.error.issues[0]);
+  const given = parsed.data;
+  resolveLimits(given.limits);
+  const tools = Object.freeze([...(definition.tools ?? [])]);
+  return Object.freeze({
+    kind: 'agent' as const,
+    name: given.name,
+    description: given.description ?? '',
+    instructions: given.instructions,
+    model: given.model,
+    settings: Object.freeze({ ...definition.settings }),
+    tools,
+    binding: bindTools(tools),
+    permission: given.permission,
+    limits: Object.freeze({ ...given.limits }),
+    hooks: definition.hooks,
+  });
+}
+
+/** True for what {@link defineAgent} returned. */
+export function isAgent(value: unknown): value is AnyAgent {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'kind' in value &&
+    value.kind === 'agent' &&
+    'binding' in value
+  );
+}
+
+function isModel(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'step' in value && typeof value.step === 'function';
+}
+
+function isTool(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'tool';
+}
+
+function invalidAgent(definition: unknown, issue: z.core.$ZodIssue | undefined): SwarmError {
+  const name: unknown =
+    typeof definition === 'object' && definition !== null && 'name' in definition
+      ? definition.name
+      : undefined;
+  const who = typeof name === 'string' ? `agent ${safeName(name)}` : 'an agent without a name';
+  if (issue?.code === 'unrecognized_keys') {
+    return new SwarmError(
+      'invalid-definition',
+      `${who}: unknown field ${issue.keys.map(safeName).join(', ')}`,
+    );
+  }
+  const path = issue?.path.map(String).join('.') ?? '';
+  return new SwarmError(
+    'invalid-definition',
+    `${who}: ${path === '' ? '' : `${path}: `}${issue?.message ?? ''}`,
+  );
+}

@@ -1,0 +1,131 @@
+import { type Clock, sleep, systemClock } from '../clock.ts';
+import { SwarmError } from '../errors.ts';
+import { createOutbox, type Outbox } from '../events/outbox.ts';
+import { type IdSource, randomIds } from '../ids.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { memoryLedger } from '../ledger/memory-ledger.ts';
+import { createHookRunner, type HookRunner } from '../lifecycle/hook-runner.ts';
+import type { Hooks } from '../lifecycle/hooks.ts';
+import type { LifecycleHost } from '../lifecycle/lifecycle.ts';
+import { createLifecycleHost } from '../lifecycle/lifecycle-host.ts';
+import { type Limits, resolveLimits } from '../limits.ts';
+import { type AnyAgent, isAgent } from './define-agent.ts';
+import type { RuntimeOptions } from './runtime-options.ts';
+import { createSessionRegistry, type SessionRegistry } from './session-registry.ts';
+
+/** What one runtime owns in this process, and the order in which it gives it back. */
+export class RuntimeCore {
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly limits: Limits;
+  readonly agents: ReadonlyMap<string, AnyAgent>;
+  readonly hookRunner: HookRunner;
+  readonly lifecycle: LifecycleHost;
+  readonly registry: SessionRegistry;
+  /** Rejects where the ledger cannot be opened: told to whoever uses the runtime, not to the process. */
+  readonly ledger: Promise<Ledger>;
+  readonly #options: RuntimeOptions;
+  readonly #stopping = new AbortController();
+  readonly #outbox: Promise<Outbox | undefined>;
+  #openOutbox: Outbox | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: RuntimeOptions) {
+    this.#options = options;
+    this.clock = options.clock ?? systemClock;
+    this.ids = options.ids ?? randomIds;
+    this.limits = resolveLimits(options.limits);
+    this.agents = registryOf(options.agents ?? {});
+    this.hookRunner = createHookRunner({ clock: this.clock, timeouts: this.limits.timeouts });
+    this.lifecycle = this.#createLifecycle();
+    this.ledger = Promise.resolve(options.ledger ?? memoryLedger({ clock: this.clock, limits: this.limits }));
+    this.registry = createSessionRegistry((ledger) => ({
+      ledger,
+      clock: this.clock,
+      ids: this.ids,
+      random: options.random ?? Math.random,
+      lifecycle: this.lifecycle,
+      hookRunner: this.hookRunner,
+      hooks: hooksOf(options.hooks),
+      permission: options.permission === undefined ? [] : [options.permission],
+      limits: this.limits,
+      signal: this.#stopping.signal,
+    }));
+    this.#outbox = this.ledger.then((ledger) => this.#startOutbox(ledger));
+    this.#outbox.catch(() => undefined);
+  }
+
+  /** Set once the ledger is open and sinks are given. */
+  get outbox(): Outbox | undefined {
+    return this.#openOutbox;
+  }
+
+  /** @throws SwarmError 'runtime-closed' */
+  assertOpen(): void {
+    if (this.#closing !== undefined) throw new SwarmError('runtime-closed', 'the runtime is closed');
+  }
+
+  close(drainMs: number): Promise<void> {
+    this.#closing ??= this.#close(drainMs);
+    return this.#closing;
+  }
+
+  async #close(drainMs: number): Promise<void> {
+    const ledger = await this.ledger.catch(() => undefined);
+    await this.#drain(drainMs);
+    this.#stopping.abort();
+    this.lifecycle.stopAll();
+    this.hookRunner.close();
+    await this.#options.inspect?.close?.();
+    const outbox = await this.#outbox.catch(() => undefined);
+    await outbox?.close({ drainMs });
+    await ledger?.close();
+  }
+
+  /** Lets turns finish for a while, then leaves those that did not open in the ledger. */
+  async #drain(drainMs: number): Promise<void> {
+    const idle = () => Promise.all(this.registry.all().map((actor) => actor.settled()));
+    const early = new AbortController();
+    if (drainMs > 0) await Promise.race([idle(), sleep(this.clock, drainMs, early.signal)]);
+    early.abort();
+    for (const actor of this.registry.all()) {
+      actor.detach('the runtime was closed; the turn is open in the ledger and can be resumed');
+    }
+    await idle();
+  }
+
+  #createLifecycle(): LifecycleHost {
+    const { machines, inspect } = this.#options;
+    const host = createLifecycleHost({
+      clock: this.clock,
+      ...(machines === undefined ? {} : { machines }),
+      observe: (record) => {
+        inspect?.observe(record);
+        if (record.hook !== undefined) this.hookRunner.observe(this.registry.hooksOf(record.session), record);
+      },
+    });
+    inspect?.attach?.(() => host.registry.snapshot());
+    return host;
+  }
+
+  #startOutbox(ledger: Ledger): Outbox | undefined {
+    const { sinks } = this.#options;
+    if (sinks === undefined || sinks.length === 0) return undefined;
+    this.#openOutbox = createOutbox({ ledger, sinks, clock: this.clock });
+    return this.#openOutbox;
+  }
+}
+
+/** @throws SwarmError 'invalid-definition' for an entry that is no definition or has another name */
+function registryOf(agents: Readonly<Record<string, AnyAgent>>): ReadonlyMap<string, AnyAgent> {
+  for (const [name, agent] of Object.entries(agents)) {
+    if (!isAgent(agent))
+      throw new SwarmError('invalid-definition', `agents.${name} is not made by defineAgent()`);
+  }
+  return new Map(Object.entries(agents));
+}
+
+function hooksOf(hooks: Hooks | readonly Hooks[] | undefined): readonly Hooks[] {
+  if (hooks === undefined) return [];
+  return Array.isArray(hooks) ? hooks : [hooks as Hooks];
+}

@@ -1,0 +1,32 @@
+import type { MachineSet } from '../../machines/machine-kind.ts';
+import type { Clock } from '../clock.ts';
+import type { Sink } from '../events/sink.ts';
+import type { IdSource } from '../ids.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Hooks } from '../lifecycle/hooks.ts';
+import type { Inspector } from '../lifecycle/inspector.ts';
+import type { LimitOptions } from '../limits.ts';
+import type { PermissionPolicy } from '../tools/permission.ts';
+import type { AnyAgent } from './define-agent.ts';
+
+/** Options of `createRuntime`. */
+export interface RuntimeOptions {
+  /** Definitions by name: for resuming by name and for decisions on sessions of other processes. */
+  readonly agents?: Readonly<Record<string, AnyAgent>>;
+  /** Where facts are kept. Default: memory, which survives nothing. */
+  readonly ledger?: Ledger | Promise<Ledger>;
+  /** Where events go besides `run.events()`. */
+  readonly sinks?: readonly Sink[];
+  /** Shows the machines while they run. */
+  readonly inspect?: Inspector;
+  /** Judges every call at every depth, before the policy of an agent. */
+  readonly permission?: PermissionPolicy;
+  readonly hooks?: Hooks | readonly Hooks[];
+  readonly limits?: LimitOptions;
+  readonly clock?: Clock;
+  readonly ids?: IdSource;
+  /** Machines made by `provide` of those of `swarmwright/machines`: what runs and what is shown. */
+  readonly machines?: Partial<MachineSet>;
+  /** 0 to 1, for the jitter of retries. Default `Math.random`. */
+  readonly random?: () => number;
+}

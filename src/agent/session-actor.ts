@@ -1,0 +1,261 @@
+import type { Clock } from '../clock.ts';
+import { SwarmError } from '../errors.ts';
+import type { IdSource, SessionId } from '../ids.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Failure, LedgerRecord, SessionIdentity } from '../ledger/records.ts';
+import { createSessionLog, type SessionLog } from '../ledger/session-log.ts';
+import { foldSession, type SessionFacts } from '../ledger/turn-facts.ts';
+import type { HookRunner } from '../lifecycle/hook-runner.ts';
+import type { Hooks } from '../lifecycle/hooks.ts';
+import type { Lifecycle, LifecycleHost } from '../lifecycle/lifecycle.ts';
+import type { Limits } from '../limits.ts';
+import type { RememberedDecision } from '../tools/approvals.ts';
+import type { PermissionPolicy } from '../tools/permission.ts';
+import { replayName } from '../tools/tool-names.ts';
+import { type Conversation, createConversation } from '../turn/conversation.ts';
+import type { TurnScope, TurnSession } from '../turn/turn-scope.ts';
+import { createEffectQueue, type EffectQueue } from './effect-queue.ts';
+import { serveInbox } from './session-inbox.ts';
+
+/** What every session of a runtime works with. */
+export interface SessionParts {
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  /** 0 to 1, for jitter alone. */
+  readonly random: () => number;
+  readonly lifecycle: LifecycleHost;
+  readonly hookRunner: HookRunner;
+  /** Hooks of the runtime. */
+  readonly hooks: readonly Hooks[];
+  readonly permission: readonly PermissionPolicy[];
+  readonly limits: Limits;
+  /** Aborts when the runtime closes for good. */
+  readonly signal: AbortSignal;
+}
+
+/** A session this process owns, as a job finds it. */
+export interface OpenSession {
+  readonly facts: SessionFacts;
+  readonly log: SessionLog;
+  readonly parts: SessionParts;
+  readonly machine: Lifecycle<'agent'>;
+  turnSession(agentPath: readonly string[]): TurnSession;
+  /** Makes a turn the one that steering, decisions and stops go to; call again without it when it is over. */
+  setTurn(scope: TurnScope | undefined): void;
+}
+
+/** One thing a session does at a time. */
+export interface SessionJob {
+  /** Whose session it is; the identity of an existing session is that of its ledger. */
+  readonly identity: SessionIdentity;
+  /** Hooks of the agent the job is for. */
+  readonly hooks: readonly Hooks[];
+  /** The agent machine is told of inputs and resumes, not of bookkeeping. */
+  readonly wakes: 'message' | 'resume' | 'nothing';
+  /** Never rejects. */
+  run(session: OpenSession): Promise<void>;
+  /** The session could not be opened. */
+  refuse(failure: Failure): void;
+}
+
+interface Held {
+  readonly log: SessionLog;
+  readonly conversation: Conversation;
+  readonly memory: Map<string, RememberedDecision>;
+  readonly effects: EffectQueue;
+  /** Ends what listens for the session. */
+  readonly leave: AbortController;
+}
+
+/**
+ * The actor of one session in this process: a bounded mailbox of jobs, one at a time, and the ownership of the
+ * session while there is work. `onRetired` is called when it has given everything back.
+ */
+export class SessionActor {
+  readonly sessionId: SessionId;
+  readonly #parts: SessionParts;
+  readonly #onRetired: (actor: SessionActor) => void;
+  readonly #mailbox: SessionJob[] = [];
+  #draining: Promise<void> | undefined;
+  #held: Held | undefined;
+  #machine: Lifecycle<'agent'> | undefined;
+  #turn: TurnScope | undefined;
+  #hooks: readonly Hooks[] = [];
+
+  constructor(sessionId: SessionId, parts: SessionParts, onRetired: (actor: SessionActor) => void) {
+    this.sessionId = sessionId;
+    this.#parts = parts;
+    this.#onRetired = onRetired;
+  }
+
+  /** The turn under way, if there is one. */
+  get turn(): TurnScope | undefined {
+    return this.#turn;
+  }
+
+  /** Hooks that observe this session now: those of the runtime, then of the agent at work. */
+  get hooks(): readonly Hooks[] {
+    return this.#hooks;
+  }
+
+  /** Takes a job, or says that the mailbox is full. */
+  submit(job: SessionJob): 'accepted' | 'mailbox-full' {
+    if (this.#mailbox.length >= this.#parts.limits.mailbox) return 'mailbox-full';
+    this.#mailbox.push(job);
+    this.#hooks = [...this.#parts.hooks, ...job.hooks];
+    this.#tellMachine(job);
+    this.#draining ??= this.#drain();
+    return 'accepted';
+  }
+
+  /** Leaves the turn under way open in the ledger and refuses what waits in the mailbox. */
+  detach(reason: string): void {
+    for (const job of this.#mailbox.splice(0)) job.refuse({ kind: 'runtime-closed', message: reason });
+    this.#turn?.stop.stop({ type: 'detached', reason, code: 'runtime-closed' });
+  }
+
+  /** Resolves when the actor has nothing to do any more. */
+  async settled(): Promise<void> {
+    while (this.#draining !== undefined) await this.#draining;
+  }
+
+  #tellMachine(job: SessionJob): void {
+    if (job.wakes === 'nothing') return;
+    this.#machine ??= this.#parts.lifecycle.start('agent', {
+      id: this.sessionId,
+      rootId: job.identity.root,
+      session: this.sessionId,
+      ...(job.identity.parent === undefined ? {} : { parentId: job.identity.parent }),
+      input: {
+        agentId: this.sessionId,
+        maxRestarts: 0,
+        ...(job.identity.parent === undefined ? {} : { parentId: job.identity.parent }),
+      },
+    });
+    this.#machine.send(job.wakes === 'message' ? { type: 'MESSAGE' } : { type: 'WAKE', reason: 'resume' });
+  }
+
+  async #drain(): Promise<void> {
+    // Nothing is durable before the caller has its handle.
+    await Promise.resolve();
+    for (let job = this.#mailbox.shift(); job !== undefined; job = this.#mailbox.shift()) {
+      this.#hooks = [...this.#parts.hooks, ...job.hooks];
+      await this.#runJob(job);
+      if (this.#mailbox.length === 0) await this.#release();
+    }
+    this.#draining = undefined;
+    this.#machine?.send({ type: 'STOP' });
+    this.#machine = undefined;
+    this.#onRetired(this);
+  }
+
+  async #runJob(job: SessionJob): Promise<void> {
+    try {
+      const held = await this.#hold(job);
+      const records = await this.#parts.ledger.read(this.sessionId);
+      const facts = foldSession(records);
+      for (const [key, decided] of facts.remembered) rememberSession(held.memory, key, decided.data);
+      held.effects.recover(lastTurnRecords(records, facts), facts.effectsDone);
+      await job.run(this.#openSession(held, facts));
+      await held.effects.idle();
+    } catch (error) {
+      job.refuse(failureOf(error));
+    } finally {
+      this.#turn = undefined;
+      if (job.wakes !== 'nothing') this.#machine?.send({ type: 'TURN_DONE', status: 'done' });
+    }
+  }
+
+  #openSession(held: Held, facts: SessionFacts): OpenSession {
+    const parts = this.#parts;
+    const machine = this.#machine;
+    return {
+      facts,
+      log: held.log,
+      parts,
+      get machine() {
+        if (machine === undefined)
+          throw new SwarmError('machine-fault', 'a job without an agent has no machine');
+        return machine;
+      },
+      setTurn: (scope) => {
+        this.#turn = scope;
+      },
+      turnSession: (agentPath) => ({
+        sessionId: this.sessionId,
+        rootId: held.log.identity.root,
+        agentPath,
+        ledger: parts.ledger,
+        log: held.log,
+        conversation: held.conversation,
+        memory: held.memory,
+        clock: parts.clock,
+        lifecycle: parts.lifecycle,
+        random: parts.random,
+      }),
+    };
+  }
+
+  async #hold(job: SessionJob): Promise<Held> {
+    if (this.#held !== undefined && !this.#held.log.lost.aborted) return this.#held;
+    await this.#release();
+    const writer = await this.#parts.ledger.acquire(job.identity);
+    const log: SessionLog = createSessionLog(writer, {
+      onCommitted: (records) => effects.committed(records),
+    });
+    const effects = createEffectQueue({
+      log,
+      hooks: () => this.#hooks,
+      runner: this.#parts.hookRunner,
+      signal: this.#parts.signal,
+    });
+    const conversation = createConversation(this.#parts.ledger, this.sessionId, replayName);
+    const leave = new AbortController();
+    this.#held = { log, conversation, memory: new Map(), effects, leave };
+    const { ids, limits } = this.#parts;
+    void serveInbox(this.#parts.ledger, this.sessionId, this, {
+      ids,
+      signal: leave.signal,
+      steeringQueue: limits.steeringQueue,
+    });
+    return this.#held;
+  }
+
+  async #release(): Promise<void> {
+    const held = this.#held;
+    this.#held = undefined;
+    if (held === undefined) return;
+    held.leave.abort();
+    // A store that cannot give the session back loses it to the next owner, who fences this process.
+    await held.log.release().catch(() => undefined);
+  }
+}
+
+/** Records of the last turn: effects of older ones are done or were given up with it. */
+function lastTurnRecords(records: readonly LedgerRecord[], facts: SessionFacts): readonly LedgerRecord[] {
+  const last = facts.turns.at(-1);
+  return last === undefined ? [] : records.filter((record) => record.turn === last.turnId);
+}
+
+function rememberSession(
+  memory: Map<string, RememberedDecision>,
+  key: string,
+  decided: {
+    readonly decision: 'approve' | 'deny';
+    readonly request: string;
+    readonly reason?: string | undefined;
+  },
+): void {
+  const { decision, request, reason } = decided;
+  memory.set(key, { decision, by: request, ...(reason === undefined ? {} : { reason }) });
+}
+
+/** A thrown fault as the failure of a run. */
+export function failureOf(error: unknown): Failure {
+  if (error instanceof SwarmError) return { kind: error.code, message: error.message };
+  return {
+    kind: 'machine-fault',
+    message: error instanceof Error ? error.message : 'something else was thrown',
+  };
+}

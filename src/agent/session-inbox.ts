@@ -1,0 +1,93 @@
+import { isSwarmError } from '../errors.ts';
+import type { IdSource } from '../ids.ts';
+import type { JsonObject, JsonValue } from '../ledger/content.ts';
+import type { InboxItem, InboxReply, Ledger } from '../ledger/ledger.ts';
+import type { ApprovalDecision } from '../tools/approvals.ts';
+import type { TurnScope } from '../turn/turn-scope.ts';
+import { steerTurn } from './active-run.ts';
+
+/** What a listener needs of the session it serves. */
+export interface InboxTarget {
+  readonly turn: TurnScope | undefined;
+}
+
+/** Answers what other processes ask of a session this one owns, until `signal` aborts. Never rejects. */
+export async function serveInbox(
+  ledger: Ledger,
+  session: string,
+  target: InboxTarget,
+  options: { readonly ids: IdSource; readonly signal: AbortSignal; readonly steeringQueue: number },
+): Promise<void> {
+  // One process has it all: nobody else can write into its memory.
+  if (ledger.durability === 'memory') return;
+  try {
+    for await (const item of ledger.inbox(session, options.signal)) {
+      const reply = await answer(item, target, options);
+      await ledger.reply(item, reply);
+    }
+  } catch {
+    // A store that fails here fails the session's own commits too, which is where it is told.
+  }
+}
+
+async function answer(
+  item: InboxItem,
+  target: InboxTarget,
+  options: { readonly ids: IdSource; readonly steeringQueue: number },
+): Promise<InboxReply> {
+  try {
+    const { turn } = target;
+    if (turn === undefined) return { type: 'rejected', code: 'turn-not-open', message: 'no turn is at work' };
+    return { type: 'accepted', body: await actOnTurn(item, turn, options) };
+  } catch (error) {
+    const code = isSwarmError(error) ? error.code : 'machine-fault';
+    return { type: 'rejected', code, message: error instanceof Error ? error.message : 'the request failed' };
+  }
+}
+
+/**
+ * Carries out what somebody outside asks of a turn.
+ * @throws SwarmError as `approvals.decide` does
+ */
+export async function actOnTurn(
+  item: InboxItem,
+  turn: TurnScope,
+  options: { readonly ids: IdSource; readonly steeringQueue: number },
+): Promise<JsonValue> {
+  const body = objectOf(item.body);
+  switch (item.kind) {
+    case 'approval':
+      await turn.approvals.decide(textOf(body['id']), decisionOf(body['decision']));
+      return {};
+    case 'steer': {
+      // The answer says that the text is durable, not that a request carried it: that may take hours.
+      void steerTurn(turn, textOf(body['text']), { ...options, actor: 'inbox' });
+      return {};
+    }
+    case 'cancel':
+      turn.stop.stop({ type: 'cancelled', reason: textOf(body['reason']) });
+      return {};
+    default:
+      return {};
+  }
+}
+
+function objectOf(value: JsonValue | undefined): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+}
+
+function textOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function decisionOf(value: JsonValue | undefined): ApprovalDecision {
+  const { decision, scope, reason, editedInput, answer: text, actor } = objectOf(value);
+  return {
+    decision: decision === 'approve' ? 'approve' : 'deny',
+    ...(scope === 'turn' || scope === 'session' ? { scope } : {}),
+    ...(typeof reason === 'string' ? { reason } : {}),
+    ...(editedInput === undefined ? {} : { editedInput: objectOf(editedInput) }),
+    ...(typeof text === 'string' ? { answer: text } : {}),
+    ...(typeof actor === 'string' ? { actor } : {}),
+  };
+}

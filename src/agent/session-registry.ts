@@ -1,0 +1,32 @@
+import type { SessionId } from '../ids.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Hooks } from '../lifecycle/hooks.ts';
+import { SessionActor, type SessionParts } from './session-actor.ts';
+
+/** The sessions at work in this process. A session is in it only while it has something to do. */
+export interface SessionRegistry {
+  /** The actor of a session, made if there is none. */
+  actorFor(sessionId: SessionId, ledger: Ledger): SessionActor;
+  find(sessionId: string): SessionActor | undefined;
+  /** Hooks that observe a session now. */
+  hooksOf(sessionId: string): readonly Hooks[];
+  all(): readonly SessionActor[];
+}
+
+export function createSessionRegistry(partsFor: (ledger: Ledger) => SessionParts): SessionRegistry {
+  const actors = new Map<string, SessionActor>();
+  return {
+    actorFor(sessionId, ledger) {
+      const known = actors.get(sessionId);
+      if (known !== undefined) return known;
+      const actor = new SessionActor(sessionId, partsFor(ledger), (retired) => {
+        if (actors.get(sessionId) === retired) actors.delete(sessionId);
+      });
+      actors.set(sessionId, actor);
+      return actor;
+    },
+    find: (sessionId) => actors.get(sessionId),
+    hooksOf: (sessionId) => actors.get(sessionId)?.hooks ?? [],
+    all: () => [...actors.values()],
+  };
+}

@@ -1,0 +1,132 @@
+import type { Clock } from '../clock.ts';
+import { SwarmError } from '../errors.ts';
+import { readEvents } from '../events/event-reader.ts';
+import type { RunEvent } from '../events/event-schemas.ts';
+import { createLiveBus, type LiveBus } from '../events/live-bus.ts';
+import { type IdSource, isSessionId, newRunId, newSessionId, type SessionId } from '../ids.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Limits } from '../limits.ts';
+import type { BudgetOptions } from '../turn/run-budget.ts';
+import { ActiveRun } from './active-run.ts';
+import type { Run, RunEventOptions } from './run.ts';
+import { refusedResult } from './run-result.ts';
+import type { SessionJob } from './session-actor.ts';
+import type { SessionRegistry } from './session-registry.ts';
+
+/** Options of `runtime.run`; `context` is required where a tool of the agent needs one. */
+export type RunOptions<Context = unknown> = RunSettings &
+  (unknown extends Context ? { readonly context?: unknown } : { readonly context: Context });
+
+/** Options of a run that do not depend on its context. */
+export interface RunSettings {
+  /** Session to go on with; a new one by default. One subject token: `[A-Za-z0-9_-]`, at most 64 characters. */
+  readonly sessionId?: string;
+  /** Cancels the run. */
+  readonly signal?: AbortSignal;
+  /** `wait` (default) keeps the run alive while a person is asked; `pause` resolves it as paused. */
+  readonly onApproval?: 'wait' | 'pause';
+  /** A hard ceiling: names of tools this run may use at most. */
+  readonly boundTools?: readonly string[];
+  readonly budget?: BudgetOptions;
+}
+
+/** What a run is started with, resolved. */
+export interface StartParts {
+  readonly registry: SessionRegistry;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly limits: Limits;
+  readonly ledger: Promise<Ledger>;
+}
+
+/** Makes the run of a job and hands the job to its session. Synchronous: the session id is known at once. */
+export function startRun(
+  start: StartParts,
+  options: RunSettings & { readonly context?: unknown },
+  jobOf: (run: ActiveRun, sessionId: SessionId) => SessionJob | Promise<SessionJob>,
+): Run<string> {
+  const { ids, clock, limits } = start;
+  const sessionId = options.sessionId === undefined ? newSessionId(ids) : checkedSessionId(options.sessionId);
+  const live = createLiveBus(limits.events);
+  const run = new ActiveRun({
+    runId: newRunId(ids),
+    context: options.context,
+    onApproval: options.onApproval ?? 'wait',
+    budget: options.budget ?? {},
+    live,
+    clock,
+    ids,
+    signal: options.signal,
+    steeringQueue: limits.steeringQueue,
+  });
+  const startPosition = submit(start, run, sessionId, jobOf);
+  return handleOf({ start, run, sessionId, live, startPosition });
+}
+
+/** @throws SwarmError 'invalid-input' */
+function checkedSessionId(sessionId: string): SessionId {
+  if (isSessionId(sessionId)) return sessionId;
+  throw new SwarmError('invalid-input', 'a session id matches [A-Za-z0-9_-]{1,64}');
+}
+
+/** Resolves with the ledger position before the first fact of the run. */
+async function submit(
+  start: StartParts,
+  run: ActiveRun,
+  sessionId: SessionId,
+  jobOf: (run: ActiveRun, sessionId: SessionId) => SessionJob | Promise<SessionJob>,
+): Promise<number> {
+  try {
+    const ledger = await start.ledger;
+    const position = await ledger.position();
+    const job = await jobOf(run, sessionId);
+    const accepted = start.registry.actorFor(sessionId, ledger).submit(job);
+    if (accepted === 'mailbox-full') {
+      run.settle(refusedResult({ kind: 'mailbox-full', message: `the mailbox of ${sessionId} is full` }));
+    }
+    return position;
+  } catch (error) {
+    const kind = error instanceof SwarmError ? error.code : 'ledger-unavailable';
+    run.settle(refusedResult({ kind, message: error instanceof Error ? error.message : String(error) }));
+    return 0;
+  }
+}
+
+interface HandleParts {
+  readonly start: StartParts;
+  readonly run: ActiveRun;
+  readonly sessionId: SessionId;
+  readonly live: LiveBus;
+  readonly startPosition: Promise<number>;
+}
+
+function handleOf(parts: HandleParts): Run<string> {
+  const { run, sessionId, live } = parts;
+  return {
+    id: run.scope.runId,
+    sessionId,
+    result: run.result,
+    events: (options) => runEvents(parts, options ?? {}),
+    text: () => textOf(live, sessionId),
+    steer: (text) => run.steer(text),
+    cancel: (reason) => run.stop({ type: 'cancelled', reason: reason ?? 'cancelled by the caller' }),
+    stopAfterStep: () => run.stopAfterStep(),
+  };
+}
+
+/** Attached when called, so that no text between the call and the first read is missed. */
+function textOf(live: LiveBus, sessionId: string): AsyncIterable<string> {
+  const parts = live.read({ wants: (delta) => delta.type === 'text-delta' && delta.session === sessionId });
+  return (async function* () {
+    for await (const part of parts) if (part.type === 'text-delta') yield part.text;
+  })();
+}
+
+async function* runEvents(parts: HandleParts, options: RunEventOptions): AsyncGenerator<RunEvent> {
+  const { start, run, sessionId, startPosition } = parts;
+  const after = await startPosition;
+  const ledger = await start.ledger;
+  // Everything the run caused is durable when it settles.
+  const until = run.result.then(() => ledger.position());
+  yield* readEvents(ledger, { root: sessionId, session: sessionId, after, until, ...options });
+}

@@ -1,0 +1,111 @@
+import type { LedgerRecord, RecordData } from './records.ts';
+import { type CallFacts, callStatus, foldSession, type SessionFacts, type TurnFacts } from './turn-facts.ts';
+
+/** A call as a report names it. */
+export interface ReportedCall {
+  readonly callId: string;
+  readonly toolName: string;
+  readonly operationId: string;
+}
+
+/** What an ended process left of one session. Made from facts alone; making it runs nothing. */
+export interface RecoveryReport {
+  readonly sessionId: string;
+  readonly agent: string;
+  readonly turnId: string;
+  /** A live process, this one or another, has the session: nothing to recover. */
+  readonly owned: boolean;
+  readonly paused: boolean;
+  /** Steps that were begun. */
+  readonly steps: number;
+  /** A provider request was sent and its answer never recorded; it may have been billed. */
+  readonly unanswered: boolean;
+  /** Dispatched without an outcome: never run again without a decision. */
+  readonly indeterminate: readonly ReportedCall[];
+  /** Calls that certainly never ran. */
+  readonly notDispatched: readonly Omit<ReportedCall, 'operationId'>[];
+  /** Requests that wait for a person. */
+  readonly parked: readonly {
+    readonly requestId: string;
+    readonly callId: string;
+    readonly toolName: string;
+  }[];
+  /** Accepted steering that no request carried. */
+  readonly steering: number;
+}
+
+/** The report of a session with an open turn; `undefined` when there is none. */
+export function reportOf(records: readonly LedgerRecord[], owned: boolean): RecoveryReport | undefined {
+  const facts = foldSession(records);
+  const first = records[0];
+  const turn = facts.openTurn;
+  if (turn === undefined || first === undefined) return undefined;
+  const calls = [...turn.calls.values()];
+  const step = turn.steps.at(-1);
+  return {
+    sessionId: first.session,
+    agent: first.agent,
+    turnId: turn.turnId,
+    owned,
+    paused: turn.paused,
+    steps: turn.steps.length,
+    unanswered: step?.openAttempt !== undefined,
+    indeterminate: indeterminateCalls(turn),
+    notDispatched: calls
+      .filter((call) => callStatus(call) === 'called' || callStatus(call) === 'decided')
+      .map((call) => ({ callId: call.callId, toolName: call.called.data.toolName })),
+    parked: parkedRequests(turn).map(({ call, request }) => ({
+      requestId: request.request,
+      callId: call.callId,
+      toolName: request.toolName,
+    })),
+    steering: turn.steering.length,
+  };
+}
+
+/** Calls with T1 and without T2. */
+export function indeterminateCalls(turn: TurnFacts): readonly ReportedCall[] {
+  return [...turn.calls.values()].flatMap((call) =>
+    call.dispatched !== undefined && callStatus(call) === 'dispatched'
+      ? [
+          {
+            callId: call.callId,
+            toolName: call.called.data.toolName,
+            operationId: call.dispatched.data.operationId,
+          },
+        ]
+      : [],
+  );
+}
+
+/** An open request with the call it stands before. */
+export interface ParkedRequest {
+  readonly call: CallFacts;
+  readonly request: RecordData<'permission.requested'>;
+  /** Milliseconds since the epoch. */
+  readonly requestedAt: number;
+}
+
+/** Requests that wait for a person, oldest first. */
+export function parkedRequests(turn: TurnFacts): readonly ParkedRequest[] {
+  return [...turn.calls.values()]
+    .flatMap((call) =>
+      call.requested !== undefined && callStatus(call) === 'parked'
+        ? [{ call, request: call.requested.data, requestedAt: call.requested.at, seq: call.requested.seq }]
+        : [],
+    )
+    .sort((a, b) => a.seq - b.seq);
+}
+
+/** The request of that id in a session, open or settled. */
+export function findRequest(
+  facts: SessionFacts,
+  requestId: string,
+): { readonly turn: TurnFacts; readonly call: CallFacts } | undefined {
+  for (const turn of facts.turns) {
+    for (const call of turn.calls.values()) {
+      if (call.requested?.data.request === requestId) return { turn, call };
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,139 @@
+import { SwarmError } from '../errors.ts';
+import type { AppendResult, LedgerWriter } from './ledger.ts';
+import type { LedgerRecord, NewRecord, SessionIdentity } from './records.ts';
+
+/** Most records one merged append may carry; a store takes at most `limits.ledger.maxBatchRecords`. */
+const MAX_MERGED_RECORDS = 128;
+
+interface PendingCommit {
+  readonly batch: readonly NewRecord[];
+  resolve(records: readonly LedgerRecord[]): void;
+  reject(error: SwarmError): void;
+}
+
+/**
+ * The append side of one owned session. Calls of one step commit at the same time while a session has one
+ * order, so batches that arrive during an append are merged into the next one. After an append of unknown
+ * outcome nothing more is written: only a fresh owner may find out what is stored.
+ */
+export interface SessionLog {
+  readonly identity: SessionIdentity;
+  readonly epoch: number;
+  /** Aborts when the session was lost to another owner or the store failed. */
+  readonly lost: AbortSignal;
+  /** Sequence of the last committed record. */
+  readonly headSeq: number;
+  /**
+   * Resolves when the batch is durable, with its records in order.
+   * @throws SwarmError 'ledger-rejected' (nothing written), 'ledger-indeterminate' (unknown; the log is dead)
+   */
+  commit(batch: readonly NewRecord[]): Promise<readonly LedgerRecord[]>;
+  /** Waits for pending commits and gives the session up. Idempotent. */
+  release(): Promise<void>;
+}
+
+export interface SessionLogOptions {
+  /** Called after each durable batch, in order, before the commit resolves. Must not throw. */
+  onCommitted?(records: readonly LedgerRecord[]): void;
+}
+
+export function createSessionLog(writer: LedgerWriter, options: SessionLogOptions = {}): SessionLog {
+  const pending: PendingCommit[] = [];
+  const dead = new AbortController();
+  const lost = AbortSignal.any([writer.lost, dead.signal]);
+  let pumping: Promise<void> | undefined;
+
+  async function pump(): Promise<void> {
+    // Batches of the same tick form one append.
+    await Promise.resolve();
+    while (pending.length > 0) {
+      const group = takeGroup(pending);
+      if (lost.aborted) {
+        for (const one of group) one.reject(lostError(writer, lost.reason));
+        continue;
+      }
+      await appendGroup(group);
+    }
+    pumping = undefined;
+  }
+
+  async function appendGroup(group: readonly PendingCommit[]): Promise<void> {
+    const result = await append(group.flatMap((one) => one.batch));
+    if (result.type === 'rejected' && group.length > 1) {
+      // All or nothing: find out which of the merged batches was at fault.
+      for (const one of group) settle([one], await append(one.batch));
+      return;
+    }
+    settle(group, result);
+  }
+
+  async function append(batch: readonly NewRecord[]): Promise<AppendResult> {
+    try {
+      const result = await writer.append(writer.head.seq, batch);
+      if (result.type === 'committed') options.onCommitted?.(result.records);
+      if (result.type === 'indeterminate') dead.abort(result.cause);
+      return result;
+    } catch (cause) {
+      dead.abort(cause);
+      return { type: 'indeterminate', cause };
+    }
+  }
+
+  function settle(group: readonly PendingCommit[], result: AppendResult): void {
+    let offset = 0;
+    for (const one of group) {
+      if (result.type === 'committed') one.resolve(result.records.slice(offset, offset + one.batch.length));
+      else one.reject(appendError(writer, result));
+      offset += one.batch.length;
+    }
+  }
+
+  return {
+    identity: writer.identity,
+    epoch: writer.epoch,
+    lost,
+    get headSeq() {
+      return writer.head.seq;
+    },
+    commit(batch) {
+      return new Promise((resolve, reject) => {
+        pending.push({ batch, resolve, reject });
+        pumping ??= pump();
+      });
+    },
+    async release() {
+      while (pumping !== undefined) await pumping;
+      await writer.release();
+    },
+  };
+}
+
+function takeGroup(pending: PendingCommit[]): readonly PendingCommit[] {
+  let records = 0;
+  let count = 0;
+  for (const one of pending) {
+    records += one.batch.length;
+    if (count > 0 && records > MAX_MERGED_RECORDS) break;
+    count += 1;
+  }
+  return pending.splice(0, count);
+}
+
+function appendError(writer: LedgerWriter, result: Exclude<AppendResult, { type: 'committed' }>): SwarmError {
+  const session = writer.identity.session;
+  if (result.type === 'rejected') {
+    return new SwarmError(
+      'ledger-rejected',
+      `append to ${session} rejected (${result.reason}): ${result.message}`,
+    );
+  }
+  return new SwarmError('ledger-indeterminate', `it is unknown whether an append to ${session} is stored`, {
+    cause: result.cause,
+  });
+}
+
+function lostError(writer: LedgerWriter, cause: unknown): SwarmError {
+  return new SwarmError('ledger-rejected', `the session ${writer.identity.session} has another owner now`, {
+    cause,
+  });
+}

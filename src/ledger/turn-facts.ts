@@ -1,0 +1,228 @@
+import type { JsonObject } from './content.ts';
+import type { LedgerRecord, RecordData, RecordOf } from './records.ts';
+
+/** Where a call stands, by its facts alone. */
+export type CallStatus =
+  /** Nothing but the call: certainly not dispatched. */
+  | 'called'
+  /** Waits for a decision. */
+  | 'parked'
+  /** A decision is recorded, nothing was dispatched. */
+  | 'decided'
+  /** Dispatched without an outcome: running, or after a crash indeterminate. */
+  | 'dispatched'
+  | 'refused'
+  | 'settled';
+
+/** Everything recorded about one call. */
+export interface CallFacts {
+  readonly callId: string;
+  readonly stepId: string;
+  readonly called: RecordOf<'tool.called'>;
+  /** What the model sent after repair; empty while it lies in an artifact, see `withArguments`. */
+  readonly args: JsonObject;
+  readonly refused?: RecordOf<'tool.refused'>;
+  readonly requested?: RecordOf<'permission.requested'>;
+  readonly decided?: RecordOf<'permission.decided'>;
+  readonly expired?: RecordOf<'permission.expired'>;
+  readonly cancelled?: RecordOf<'permission.cancelled'>;
+  readonly dispatched?: RecordOf<'tool.dispatched'>;
+  readonly settled?: RecordOf<'tool.settled'>;
+  readonly indeterminate?: RecordOf<'tool.indeterminate'>;
+  readonly reconciled?: RecordOf<'tool.reconciled'>;
+}
+
+export interface StepFacts {
+  readonly stepId: string;
+  readonly index: number;
+  readonly opened: RecordOf<'step.opened'>;
+  /** Attempts that reached the provider. */
+  readonly attempts: number;
+  /** Set when the last started attempt has neither failed nor answered. */
+  readonly openAttempt?: number;
+  readonly closed?: RecordOf<'step.closed'>;
+  /** The answer; absent while none is complete. */
+  readonly message?: RecordOf<'assistant.message'>;
+  readonly callIds: readonly string[];
+}
+
+/** One turn as its facts tell it. */
+export interface TurnFacts {
+  readonly turnId: string;
+  readonly opened: RecordOf<'turn.opened'>;
+  readonly closed?: RecordOf<'turn.closed'>;
+  readonly paused: boolean;
+  readonly steps: readonly StepFacts[];
+  readonly calls: ReadonlyMap<string, CallFacts>;
+  /** Names activated in this turn, in order. */
+  readonly activated: readonly string[];
+  /** Accepted steering that no step has carried yet. */
+  readonly steering: readonly RecordOf<'steering.accepted'>[];
+}
+
+/** One session as its facts tell it. */
+export interface SessionFacts {
+  readonly opened?: RecordOf<'session.opened'>;
+  readonly turns: readonly TurnFacts[];
+  /** The turn that was opened and not closed; at most one. */
+  readonly openTurn?: TurnFacts;
+  /** Decisions that hold for the whole session, by scope key. */
+  readonly remembered: ReadonlyMap<string, RecordOf<'permission.decided'>>;
+  /** Effects that finished, as `<hook> <fact id>`. */
+  readonly effectsDone: ReadonlySet<string>;
+  readonly head?: LedgerRecord;
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+type MutableStep = Mutable<Omit<StepFacts, 'callIds'>> & { callIds: string[] };
+type MutableCall = Mutable<CallFacts>;
+type MutableTurn = Mutable<Omit<TurnFacts, 'steps' | 'calls' | 'activated' | 'steering'>> & {
+  steps: MutableStep[];
+  calls: Map<string, MutableCall>;
+  activated: string[];
+  steering: RecordOf<'steering.accepted'>[];
+};
+
+/** Folds records of one session, in order, into what they say. Total: any prefix gives a legal answer. */
+export function foldSession(records: readonly LedgerRecord[]): SessionFacts {
+  const turns: MutableTurn[] = [];
+  const remembered = new Map<string, RecordOf<'permission.decided'>>();
+  const effectsDone = new Set<string>();
+  const scopeKeys = new Map<string, string>();
+  let opened: RecordOf<'session.opened'> | undefined;
+  for (const record of records) {
+    if (record.type === 'session.opened') opened = record;
+    else if (record.type === 'effect.done') effectsDone.add(`${record.data.hook} ${record.data.fact}`);
+    else if (record.type === 'turn.opened') turns.push(newTurn(record));
+    else {
+      const turn = turns.at(-1);
+      if (turn !== undefined && record.turn === turn.turnId) foldTurn(turn, record);
+      if (record.type === 'permission.requested') scopeKeys.set(record.data.request, record.data.scopeKey);
+      if (record.type === 'permission.decided' && record.data.scope === 'session') {
+        const key = scopeKeys.get(record.data.request);
+        if (key !== undefined) remembered.set(key, record);
+      }
+    }
+  }
+  const last = turns.at(-1);
+  const head = records.at(-1);
+  return {
+    ...(opened === undefined ? {} : { opened }),
+    turns,
+    ...(last === undefined || last.closed !== undefined ? {} : { openTurn: last }),
+    remembered,
+    effectsDone,
+    ...(head === undefined ? {} : { head }),
+  };
+}
+
+function newTurn(record: RecordOf<'turn.opened'>): MutableTurn {
+  return {
+    turnId: record.turn ?? '',
+    opened: record,
+    paused: false,
+    steps: [],
+    calls: new Map(),
+    activated: [],
+    steering: [],
+  };
+}
+
+function foldTurn(turn: MutableTurn, record: LedgerRecord): void {
+  switch (record.type) {
+    case 'turn.paused':
+      turn.paused = true;
+      return;
+    case 'turn.resumed':
+      turn.paused = false;
+      return;
+    case 'turn.closed':
+      turn.closed = record;
+      return;
+    case 'tools.activated':
+      for (const name of record.data.names) if (!turn.activated.includes(name)) turn.activated.push(name);
+      return;
+    case 'steering.accepted':
+      turn.steering.push(record);
+      return;
+    case 'steering.injected':
+    case 'steering.undelivered':
+      turn.steering = turn.steering.filter((one) => !record.data.ids.includes(one.data.id));
+      return;
+    default:
+      if (record.call === undefined) foldStep(turn, record);
+      else foldCall(turn, record);
+  }
+}
+
+function foldStep(turn: MutableTurn, record: LedgerRecord): void {
+  if (record.type === 'step.opened') {
+    turn.steps.push({
+      stepId: record.step ?? '',
+      index: record.data.index,
+      opened: record,
+      attempts: 0,
+      callIds: [],
+    });
+    return;
+  }
+  const step = turn.steps.at(-1);
+  if (step === undefined || record.step !== step.stepId) return;
+  if (record.type === 'attempt.started') {
+    step.attempts = record.data.attempt;
+    step.openAttempt = record.data.attempt;
+  } else if (record.type === 'attempt.failed') {
+    delete step.openAttempt;
+  } else if (record.type === 'assistant.message' && record.data.partial !== true) {
+    step.message = record;
+  } else if (record.type === 'step.closed') {
+    step.closed = record;
+    delete step.openAttempt;
+  }
+}
+
+function foldCall(turn: MutableTurn, record: LedgerRecord): void {
+  const callId = record.call ?? '';
+  if (record.type === 'tool.called') {
+    turn.calls.set(callId, { callId, stepId: record.step ?? '', called: record, args: record.data.args });
+    turn.steps.at(-1)?.callIds.push(callId);
+    return;
+  }
+  const call = turn.calls.get(callId);
+  if (call === undefined) return;
+  if (record.type === 'tool.refused') call.refused = record;
+  else if (record.type === 'tool.dispatched') call.dispatched = record;
+  else if (record.type === 'tool.settled') call.settled = record;
+  else if (record.type === 'tool.indeterminate') call.indeterminate = record;
+  else if (record.type === 'tool.reconciled') call.reconciled = record;
+  else if (record.type === 'permission.requested') call.requested = record;
+  else if (record.type === 'permission.decided') call.decided = record;
+  else if (record.type === 'permission.expired') call.expired = record;
+  else if (record.type === 'permission.cancelled') call.cancelled = record;
+}
+
+/** Where a call stands. */
+export function callStatus(call: CallFacts): CallStatus {
+  if (call.settled !== undefined) return 'settled';
+  if (call.refused !== undefined) return 'refused';
+  if (call.dispatched !== undefined) return 'dispatched';
+  if (call.decided !== undefined || call.expired !== undefined) return 'decided';
+  return call.requested === undefined || call.cancelled !== undefined ? 'called' : 'parked';
+}
+
+/** True when the call has its result, of whichever kind. */
+export function hasResult(call: CallFacts): boolean {
+  return call.settled !== undefined || call.refused !== undefined;
+}
+
+/** The text a model gets for a refused call, or its settled output. */
+export function resultOf(call: CallFacts): RecordData<'tool.settled'>['output'] | undefined {
+  if (call.settled !== undefined) return call.settled.data.output;
+  if (call.refused !== undefined) return { type: 'error', text: call.refused.data.text };
+  return undefined;
+}
+
+/** Arguments that run: those a person edited, else those the model sent. */
+export function effectiveArgs(call: CallFacts): JsonObject {
+  return call.dispatched?.data.editedArgs ?? call.decided?.data.editedInput ?? call.args;
+}

@@ -1,0 +1,205 @@
+import { abandonTurn } from './agent/abandon-turn.ts';
+import { type Approvals, createApprovals, postToOwner } from './agent/approvals.ts';
+import { type Agent, type AnyAgent, isAgent } from './agent/define-agent.ts';
+import type { Run } from './agent/run.ts';
+import { inputParts, type RunInput } from './agent/run-input.ts';
+import { type DecideIndeterminate, inputJob, resumeJob } from './agent/run-turn-job.ts';
+import { RuntimeCore } from './agent/runtime-core.ts';
+import type { RuntimeOptions } from './agent/runtime-options.ts';
+import { actOnTurn } from './agent/session-inbox.ts';
+import { identityOf, withSession } from './agent/session-task.ts';
+import { type RunOptions, type RunSettings, startRun } from './agent/start-run.ts';
+import { SwarmError } from './errors.ts';
+import type { SinkStats } from './events/outbox.ts';
+import type { JsonObject } from './ledger/content.ts';
+import type { SessionSummary } from './ledger/ledger.ts';
+import { storeParts } from './ledger/media.ts';
+import type { LedgerRecord } from './ledger/records.ts';
+import { type RecoveryReport, reportOf } from './ledger/recovery.ts';
+import type { HookStats } from './lifecycle/hook-stats.ts';
+
+/** Options of {@link Runtime.resume}. */
+export type ResumeOptions = Omit<RunSettings, 'sessionId'> & {
+  readonly context?: unknown;
+  /** What becomes of calls that were entered and whose outcome is unknown. Default `block`: nothing. */
+  readonly indeterminate?: DecideIndeterminate;
+};
+
+/** Stored sessions, and messages to those at work in any process on the ledger. */
+export interface Sessions {
+  list(filter?: { readonly root?: string }): Promise<readonly SessionSummary[]>;
+  /** All facts of a session, JSON-safe. Empty for an unknown one. */
+  read(sessionId: string): Promise<readonly LedgerRecord[]>;
+  /** Gives the turn under way a text. @throws SwarmError 'unknown-session', 'turn-not-open', 'ledger-unavailable' */
+  steer(sessionId: string, text: string): Promise<void>;
+  /** Stops the turn under way. @throws SwarmError 'unknown-session', 'turn-not-open', 'ledger-unavailable' */
+  cancel(sessionId: string, reason?: string): Promise<void>;
+}
+
+/** Runs agents: owns their machines, sessions and events in this process. */
+export interface Runtime extends AsyncDisposable {
+  /**
+   * Gives an agent an input. Returns at once; everything that can happen is in `run.result`.
+   * @throws SwarmError 'invalid-input', 'invalid-limit', 'invalid-definition', 'runtime-closed'
+   */
+  run<Output, Context>(
+    target: Agent<Output, Context>,
+    input: RunInput,
+    ...options: unknown extends Context ? [RunOptions<Context>?] : [RunOptions<Context>]
+  ): Run<Output>;
+  readonly approvals: Approvals;
+  /** What ended processes left open, of one session or all. Executes nothing. */
+  recover(sessionId?: string): Promise<readonly RecoveryReport[]>;
+  /**
+   * Takes up the open turn of a session. A provider request without an answer is sent again; a call that was
+   * entered and has no outcome is left alone unless `indeterminate` decides.
+   * @throws SwarmError 'unknown-agent', 'runtime-closed'
+   */
+  resume<Output = string>(
+    target: Agent<Output, never> | string,
+    sessionId: string,
+    options?: ResumeOptions,
+  ): Run<Output>;
+  /** Closes the open turn of a session as interrupted. @throws SwarmError 'unknown-session', 'nothing-to-resume' */
+  abandon(sessionId: string, reason: string): Promise<void>;
+  readonly sessions: Sessions;
+  /** How often each hook fired, failed or hung. */
+  hookStats(): HookStats;
+  /** How far each sink is. */
+  sinkStats(): readonly SinkStats[];
+  /**
+   * Takes no more runs, lets turns go on for `drainMs` (default 0), then leaves those still open resumable in the
+   * ledger: their runs fail with kind `runtime-closed`. Closes the ledger. Idempotent.
+   */
+  close(options?: { readonly drainMs?: number }): Promise<void>;
+}
+
+/**
+ * Makes a runtime. It holds no timer and no socket while nothing runs.
+ * @throws SwarmError 'invalid-definition', 'invalid-limit', 'invalid-machine'
+ * @example
+ * await using runtime = createRuntime({ ledger: sqliteLedger({ path: 'swarm.db' }) });
+ * const result = await runtime.run(reviewer, 'Review src/main.ts').result;
+ */
+export function createRuntime(options: RuntimeOptions = {}): Runtime {
+  const core = new RuntimeCore(options);
+  return {
+    run: (target, input, ...rest) => runAgent(core, target, input, rest[0] ?? {}),
+    approvals: createApprovals(core),
+    recover: (sessionId) => recover(core, sessionId),
+    resume: (target, sessionId, resumeOptions) => resumeAgent(core, target, sessionId, resumeOptions ?? {}),
+    abandon: (sessionId, reason) => abandon(core, sessionId, reason),
+    sessions: createSessions(core),
+    hookStats: () => core.hookRunner.stats(),
+    sinkStats: () => core.outbox?.stats() ?? [],
+    close: (closeOptions) => core.close(closeOptions?.drainMs ?? 0),
+    [Symbol.asyncDispose]: () => core.close(0),
+  };
+}
+
+function runAgent<Output, Context>(
+  core: RuntimeCore,
+  target: Agent<Output, Context>,
+  input: RunInput,
+  options: RunSettings & { readonly context?: unknown },
+): Run<Output> {
+  core.assertOpen();
+  // The types of output and context end here: the turn works with what it is given.
+  const agent = checkedAgent(target) as AnyAgent;
+  const parts = inputParts(input);
+  const run = startRun(core, options, async (active, sessionId) => {
+    const identity = { session: sessionId, root: sessionId, agent: agent.name };
+    const stored = await storeParts(parts, await core.ledger);
+    return inputJob({ agent, identity, run: active, boundTools: options.boundTools }, stored);
+  });
+  // An agent without a structured output yields its text.
+  return run as Run<unknown> as Run<Output>;
+}
+
+function resumeAgent<Output>(
+  core: RuntimeCore,
+  target: Agent<Output, never> | string,
+  sessionId: string,
+  options: ResumeOptions,
+): Run<Output> {
+  core.assertOpen();
+  const agent =
+    typeof target === 'string' ? registeredAgent(core, target) : (checkedAgent(target) as AnyAgent);
+  const decide = options.indeterminate ?? (() => 'block');
+  const run = startRun(core, { ...options, sessionId }, async (active) => {
+    const identity = await identityOf(await core.ledger, sessionId);
+    return resumeJob({ agent, identity, run: active, boundTools: options.boundTools }, decide);
+  });
+  return run as Run<unknown> as Run<Output>;
+}
+
+function checkedAgent<T>(target: T): T {
+  if (isAgent(target)) return target;
+  throw new SwarmError('invalid-definition', 'the target of a run is an agent made by defineAgent()');
+}
+
+function registeredAgent(core: RuntimeCore, name: string): AnyAgent {
+  const agent = core.agents.get(name);
+  if (agent !== undefined) return agent;
+  throw new SwarmError('unknown-agent', `no agent named ${name} is in the registry of this runtime`);
+}
+
+async function recover(core: RuntimeCore, sessionId: string | undefined): Promise<readonly RecoveryReport[]> {
+  const ledger = await core.ledger;
+  const open = (await ledger.listOpen()).filter(
+    (one) => sessionId === undefined || one.sessionId === sessionId,
+  );
+  const reports = await Promise.all(
+    open.map(async (one) => reportOf(await ledger.read(one.sessionId), one.owned)),
+  );
+  return reports.filter((report) => report !== undefined);
+}
+
+async function abandon(core: RuntimeCore, sessionId: string, reason: string): Promise<void> {
+  core.assertOpen();
+  const turn = core.registry.find(sessionId)?.turn;
+  if (turn !== undefined) {
+    turn.stop.stop({ type: 'interrupted', reason });
+    return core.registry.find(sessionId)?.settled();
+  }
+  const ledger = await core.ledger;
+  const identity = await identityOf(ledger, sessionId);
+  await withSession(core, identity, (session) => abandonTurn(session, reason));
+}
+
+function createSessions(core: RuntimeCore): Sessions {
+  return {
+    async list(filter) {
+      return (await core.ledger).sessions(filter?.root);
+    },
+    async read(sessionId) {
+      return (await core.ledger).read(sessionId);
+    },
+    steer: (sessionId, text) => tellTurn(core, sessionId, 'steer', { text }),
+    cancel: (sessionId, reason) => tellTurn(core, sessionId, 'cancel', { reason: reason ?? 'cancelled' }),
+  };
+}
+
+/** Tells the turn under way of a session something, in this process or in the one that owns it. */
+async function tellTurn(
+  core: RuntimeCore,
+  session: string,
+  kind: 'steer' | 'cancel',
+  body: JsonObject,
+): Promise<void> {
+  const turn = core.registry.find(session)?.turn;
+  if (turn !== undefined) {
+    await actOnTurn({ id: core.ids.next('inbox'), session, kind, body }, turn, {
+      ids: core.ids,
+      steeringQueue: core.limits.steeringQueue,
+    });
+    return;
+  }
+  const ledger = await core.ledger;
+  await identityOf(ledger, session);
+  const summary = (await ledger.sessions()).find((one) => one.sessionId === session);
+  if (summary?.owned !== true) {
+    throw new SwarmError('turn-not-open', `no turn of the session ${session} is at work`);
+  }
+  await postToOwner(core, ledger, { session, kind, body });
+}

@@ -1,0 +1,309 @@
+import { SwarmError } from '../errors.ts';
+import { type CallId, operationIdOf } from '../ids.ts';
+import type { ArtifactRef, ToolOutput } from '../ledger/content.ts';
+import { storeOutput } from '../ledger/media.ts';
+import type { NewRecord, RecordData } from '../ledger/records.ts';
+import type { Limits } from '../limits.ts';
+import { hashArguments } from './argument-snapshot.ts';
+import type { BoundTool } from './binding.ts';
+import { errorText } from './error-text.ts';
+import { type Execution, executeWithin } from './execution.ts';
+import { type MaterializedOutput, materializeOutput } from './output-bounds.ts';
+import { createProgress } from './progress.ts';
+import { deniedText } from './refusals.ts';
+import type { ClearedCall, Settlement, SettlingCall } from './settlement.ts';
+import type { ToolContext } from './tool.ts';
+
+type SettledStatus = RecordData<'tool.settled'>['status'];
+
+interface Whole {
+  readonly text: string;
+  readonly mediaType: string;
+}
+
+/** What an execution came to, ready to be written. */
+interface Outcome {
+  readonly status: SettledStatus;
+  readonly output: ToolOutput;
+  readonly endsTurn: boolean;
+  readonly result?: RecordData<'tool.settled'>['result'];
+  /** The whole of a result that is not in the record. */
+  readonly whole?: Whole;
+}
+
+/**
+ * T1, execution, T2. The intent is durable before the implementation is entered, the outcome before anything
+ * learns of it. This is the only place where an implementation is entered.
+ *
+ * @throws SwarmError when T1 (nothing ran) or T2 (outcome unknown to the ledger) could not be made durable
+ */
+export async function dispatchCall(
+  call: SettlingCall,
+  bound: BoundTool,
+  cleared: ClearedCall,
+  generation = 0,
+): Promise<Settlement> {
+  const { scope, facts, machine } = call;
+  const refusal = await passExecuteGate(call, bound, cleared);
+  if (refusal !== undefined) return refusal;
+  const validation = await bound.validate(cleared.args);
+  if (validation.type === 'invalid') return refuseLate(call, bound, 'invalid-arguments', validation.message);
+  const operationId = operationIdOf(facts.callId as CallId);
+  try {
+    await scope.commit([
+      factOf(call, 'tool.dispatched', {
+        operationId,
+        toolName: bound.name,
+        recovery: bound.tool.recovery,
+        argsHash: hashArguments(cleared.args),
+        generation,
+        ...(cleared.edited === undefined ? {} : { editedArgs: cleared.args }),
+      }),
+    ]);
+  } catch (error) {
+    machine.send({ type: 'PREPARE_FAILED', kind: codeOf(error) });
+    throw error;
+  }
+  machine.send({ type: 'PREPARED', operationId });
+  const startedMs = scope.clock.monotonicMs();
+  const execution = await enter(call, bound, { ...cleared, operationId, value: validation.value });
+  const outcome = await outcomeOf(call, bound, cleared, execution);
+  sendOutcome(call, outcome, execution);
+  return commitOutcome(call, bound, outcome, {
+    operationId,
+    durationMs: scope.clock.monotonicMs() - startedMs,
+  });
+}
+
+async function passExecuteGate(
+  call: SettlingCall,
+  bound: BoundTool,
+  cleared: ClearedCall,
+): Promise<Settlement | undefined> {
+  const { scope, facts } = call;
+  const result = await scope.gate('beforeToolExecute', {
+    toolName: bound.name,
+    input: cleared.args,
+    callId: facts.callId,
+    sessionId: scope.sessionId,
+    turnId: scope.turnId,
+    stepId: facts.stepId,
+    agentPath: scope.agentPath,
+  });
+  if (result.type === 'allow') return undefined;
+  return refuseLate(call, bound, 'gate-refused', deniedText(bound.name, result.reason));
+}
+
+/** A refusal after permission and before T1. */
+async function refuseLate(
+  call: SettlingCall,
+  bound: BoundTool,
+  code: 'gate-refused' | 'invalid-arguments',
+  text: string,
+): Promise<Settlement> {
+  const { scope, facts, machine } = call;
+  await scope.commit([factOf(call, 'tool.refused', { code, text, toolName: bound.name })]);
+  machine.send({ type: 'REFUSED', code });
+  scope.loopGate.note(bound.name, facts.args, 'failure');
+  return { type: 'refused' };
+}
+
+interface Entry extends ClearedCall {
+  readonly operationId: string;
+  /** Arguments parsed and defaulted. */
+  readonly value: unknown;
+}
+
+function enter(call: SettlingCall, bound: BoundTool, entry: Entry): Promise<Execution> {
+  const { scope, facts, machine } = call;
+  const { tool } = bound;
+  const { operationId } = entry;
+  machine.send({ type: 'EXECUTE' });
+  return executeWithin({
+    clock: scope.clock,
+    timeoutMs: tool.timeoutMs ?? scope.limits.tools.timeoutMs,
+    graceMs: scope.limits.tools.graceMs,
+    signal: scope.signal,
+    enter: (signal) => {
+      if (tool.parks === 'question') return entry.answer ?? '';
+      // `bound` hides the context type of its tool: the run checked it where the agent was given.
+      return tool.execute(entry.value, toolContext(call, operationId, signal) as ToolContext<never>);
+    },
+    onAborting: (cause) => machine.send(cause === 'timeout' ? { type: 'TIMED_OUT' } : { type: 'ABORT' }),
+    onLate: (afterMs) =>
+      scope.onLate({
+        type: 'tool.late',
+        call: facts.callId,
+        data: { operationId, toolName: bound.name, afterMs },
+      }),
+  });
+}
+
+export function toolContext(call: SettlingCall, operationId: string, signal: AbortSignal): ToolContext {
+  const { scope, facts, machine } = call;
+  const progress = createProgress(scope.clock, scope.limits.tools, (text) => {
+    if (!machine.send({ type: 'PROGRESS' })) return;
+    // Lost progress loses nothing: the outcome is what counts.
+    scope.commit([factOf(call, 'tool.progressed', { text })]).catch(() => undefined);
+  });
+  return {
+    signal,
+    context: scope.context,
+    sessionId: scope.sessionId,
+    turnId: scope.turnId,
+    stepId: facts.stepId,
+    callId: facts.callId,
+    operationId,
+    epoch: scope.epoch,
+    agentPath: scope.agentPath,
+    progress,
+    artifacts: {
+      put: (bytes, mediaType) =>
+        scope.artifacts.putArtifact(typeof bytes === 'string' ? Buffer.from(bytes) : bytes, mediaType),
+      get: (ref) => scope.artifacts.getArtifact(ref),
+    },
+  };
+}
+
+async function outcomeOf(
+  call: SettlingCall,
+  bound: BoundTool,
+  cleared: ClearedCall,
+  execution: Execution,
+): Promise<Outcome> {
+  const { limits } = call.scope;
+  if (execution.type === 'returned') {
+    const ends = isTurnEnd(execution.value);
+    const value = ends ? execution.value.output : execution.value;
+    const made = materializeOutput(bound.tool, value, limits);
+    const failed = made.output.type === 'error';
+    return {
+      status: failed ? 'error' : 'success',
+      output: noteEdit(made.output, cleared),
+      endsTurn: ends && !failed,
+      ...keptResult(made, limits),
+    };
+  }
+  const text = failureText(bound, execution, limits);
+  const status: SettledStatus = execution.type === 'abandoned' ? 'abandoned' : (execution.aborted ?? 'error');
+  return { status, output: { type: 'error', text }, endsTurn: false };
+}
+
+/** What is kept of a result beside what the model sees: in the record if it is small, else as an artifact. */
+function keptResult(made: MaterializedOutput, limits: Limits): Pick<Outcome, 'result' | 'whole'> {
+  const text: Whole | undefined =
+    made.full === undefined ? undefined : { text: made.full, mediaType: 'text/plain; charset=utf-8' };
+  if (made.stored === undefined || made.stored === made.full)
+    return text === undefined ? {} : { whole: text };
+  const json = JSON.stringify(made.stored);
+  if (json.length * 3 <= limits.ledger.maxInlineBytes) {
+    return { result: made.stored, ...(text === undefined ? {} : { whole: text }) };
+  }
+  return { whole: { text: json, mediaType: 'application/json' } };
+}
+
+function isTurnEnd(value: unknown): value is { readonly endTurn: true; readonly output: unknown } {
+  return typeof value === 'object' && value !== null && 'endTurn' in value && value.endTurn === true;
+}
+
+/** The model sent other arguments than those that ran, and is told so. */
+function noteEdit(output: ToolOutput, cleared: ClearedCall): ToolOutput {
+  if (cleared.edited !== 'person' || output.type === 'json' || output.type === 'content') return output;
+  const note = `[A person changed the arguments of this call before it ran to: ${JSON.stringify(cleared.args)}]`;
+  return { ...output, text: output.text === '' ? note : `${output.text}\n${note}` };
+}
+
+function failureText(
+  bound: BoundTool,
+  execution: Exclude<Execution, { type: 'returned' }>,
+  limits: Parameters<typeof errorText>[1],
+): string {
+  if (execution.aborted === 'timeout') {
+    const timeoutMs = bound.tool.timeoutMs ?? limits.tools.timeoutMs;
+    return execution.type === 'abandoned'
+      ? `${bound.name} timed out after ${timeoutMs} ms and did not stop; whether it had an effect is unknown.`
+      : `${bound.name} timed out after ${timeoutMs} ms; whether it had an effect is unknown.`;
+  }
+  if (execution.aborted === 'aborted') {
+    return execution.type === 'abandoned'
+      ? `${bound.name} was stopped and did not return; whether it had an effect is unknown.`
+      : `${bound.name} was stopped; whether it had an effect is unknown.`;
+  }
+  return errorText(execution.type === 'threw' ? execution.error : undefined, limits);
+}
+
+function sendOutcome(call: SettlingCall, outcome: Outcome, execution: Execution): void {
+  const { machine } = call;
+  if (execution.type === 'abandoned') machine.send({ type: 'GRACE_EXPIRED' });
+  else if (execution.type === 'threw') machine.send({ type: 'THREW', kind: outcome.status });
+  else machine.send({ type: 'RETURNED', outcome: outcome.status });
+}
+
+interface Settling {
+  readonly operationId: string;
+  readonly durationMs: number;
+}
+
+async function commitOutcome(
+  call: SettlingCall,
+  bound: BoundTool,
+  outcome: Outcome,
+  settling: Settling,
+): Promise<Settlement> {
+  const { scope, facts, machine } = call;
+  const resultRef = outcome.whole === undefined ? undefined : await keepWhole(call, outcome.whole);
+  const output = await keepMedia(call, outcome.output);
+  try {
+    await scope.commit([
+      factOf(call, 'tool.settled', {
+        ...settling,
+        toolName: bound.name,
+        status: outcome.status,
+        output,
+        ...(outcome.result === undefined ? {} : { result: outcome.result }),
+        ...(resultRef === undefined ? {} : { resultRef }),
+        ...(outcome.endsTurn ? { endsTurn: true } : {}),
+      }),
+    ]);
+  } catch (error) {
+    machine.send({ type: 'COMMIT_FAILED', kind: codeOf(error) });
+    throw error;
+  }
+  machine.send({ type: 'COMMITTED' });
+  const how = outcome.status === 'success' ? 'success' : 'failure';
+  scope.loopGate.note(bound.name, facts.args, how);
+  return { type: 'settled', endsTurn: outcome.endsTurn };
+}
+
+/** Keeps the whole result; a store that fails here costs the artifact, not the call. */
+async function keepWhole(call: SettlingCall, whole: Whole): Promise<ArtifactRef | undefined> {
+  const { scope } = call;
+  try {
+    return await scope.artifacts.putArtifact(Buffer.from(whole.text), whole.mediaType);
+  } catch (error) {
+    const text = `warning: the whole result could not be kept (${codeOf(error)})`;
+    scope.commit([factOf(call, 'tool.progressed', { text })]).catch(() => undefined);
+    return undefined;
+  }
+}
+
+/** Images and files leave the record; a store that fails here costs them, not the call. */
+async function keepMedia(call: SettlingCall, output: ToolOutput): Promise<ToolOutput> {
+  try {
+    return await storeOutput(output, call.scope.artifacts);
+  } catch {
+    return { type: 'text', text: '[The result held media that could not be kept.]' };
+  }
+}
+
+type CallFactType = 'tool.dispatched' | 'tool.settled' | 'tool.refused' | 'tool.progressed';
+
+function factOf<T extends CallFactType>(call: SettlingCall, type: T, data: RecordData<T>): NewRecord {
+  const { scope, facts } = call;
+  // The pair of type and data is right by the signature; the union of records cannot see it.
+  return { type, data, turn: scope.turnId, step: facts.stepId, call: facts.callId } as NewRecord;
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof SwarmError ? error.code : 'unknown';
+}

@@ -1,0 +1,79 @@
+import { type CallId, callIdOf, type StepId } from '../ids.ts';
+import type { JsonObject } from '../ledger/content.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { NewRecord, RecordData } from '../ledger/records.ts';
+import type { Limits } from '../limits.ts';
+import type { ReturnedCall } from '../model/adapter.ts';
+import { climbLadder } from '../tools/argument-ladder.ts';
+import { hashArguments } from '../tools/argument-snapshot.ts';
+import type { Binding, BoundTool } from '../tools/binding.ts';
+import { resolveToolName } from '../tools/tool-names.ts';
+
+/** Share of a batch that inline arguments of one step may take; beyond it they go to artifacts. */
+const INLINE_SHARE = 0.5;
+
+/** What the calls of a step are read against. */
+export interface CallReading {
+  readonly turnId: string;
+  readonly stepId: StepId;
+  readonly binding: Binding;
+  /** Tools visible in the request that was answered. */
+  readonly visible: readonly BoundTool[];
+  readonly limits: Limits;
+  readonly ledger: Ledger;
+  /** The answer was cut or failed: unfinished text must not be repaired into something else. */
+  readonly open: boolean;
+}
+
+/** A call's fact, with the arguments that its record may only refer to. */
+export interface ReadCall {
+  readonly record: NewRecord;
+  readonly args: JsonObject;
+}
+
+/** The facts of the calls a step returned: names resolved, arguments through the ladder, nothing executed. */
+export function readCalls(
+  calls: readonly ReturnedCall[],
+  reading: CallReading,
+): Promise<readonly ReadCall[]> {
+  const share = (reading.limits.ledger.maxBatchBytes * INLINE_SHARE) / Math.max(1, calls.length);
+  const inlineBytes = Math.min(reading.limits.ledger.maxInlineBytes, share);
+  return Promise.all(calls.map((call) => readCall(call, reading, inlineBytes)));
+}
+
+async function readCall(call: ReturnedCall, reading: CallReading, inlineBytes: number): Promise<ReadCall> {
+  const resolution = resolveToolName(call.toolName, reading.visible, reading.binding);
+  const bound = resolution.type === 'unknown' ? undefined : resolution.bound;
+  const climbed = await climbLadder(call.input, bound, {
+    open: reading.open,
+    limits: reading.limits.arguments,
+  });
+  const args = climbed.type === 'ok' ? climbed.args : climbed.kept;
+  const data: RecordData<'tool.called'> = {
+    ordinal: call.ordinal,
+    wireId: call.wireId,
+    toolName: bound?.name ?? call.toolName,
+    ...(resolution.type === 'repaired' ? { requestedName: call.toolName } : {}),
+    ...(await storedArguments(args, reading, inlineBytes)),
+    argsHash: hashArguments(args),
+    ...(bound === undefined ? {} : { schemaHash: bound.schemaHash }),
+    ...(climbed.type === 'invalid' ? { invalid: climbed.message } : {}),
+    ...(climbed.repaired.length === 0 ? {} : { repaired: [...climbed.repaired] }),
+    ...(call.providerMetadata === undefined ? {} : { providerMetadata: call.providerMetadata }),
+  };
+  const callId: CallId = callIdOf(reading.stepId, call.ordinal);
+  const { turnId: turn, stepId: step } = reading;
+  return { record: { type: 'tool.called', turn, step, call: callId, data }, args };
+}
+
+async function storedArguments(
+  args: JsonObject,
+  reading: CallReading,
+  inlineBytes: number,
+): Promise<Pick<RecordData<'tool.called'>, 'args' | 'argsRef'>> {
+  const text = JSON.stringify(args);
+  // A UTF-16 unit is at most three bytes: only long texts need a count.
+  if (text.length * 3 <= inlineBytes || Buffer.byteLength(text) <= inlineBytes) return { args };
+  const argsRef = await reading.ledger.putArtifact(Buffer.from(text), 'application/json');
+  return { args: {}, argsRef };
+}

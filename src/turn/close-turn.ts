@@ -1,0 +1,126 @@
+import { SwarmError } from '../errors.ts';
+import type { JsonValue } from '../ledger/content.ts';
+import type { Failure, NewRecord, RecordData, StopReason, TurnStatus } from '../ledger/records.ts';
+import type { StopCause } from './stop-signal.ts';
+import type { TurnScope } from './turn-scope.ts';
+
+/** How a turn left its loop. Only `closed` turns have their terminal fact. */
+export type TurnEnd =
+  | {
+      readonly type: 'closed';
+      readonly status: TurnStatus;
+      readonly stopReason: StopReason;
+      readonly failure?: Failure;
+      readonly reason?: string;
+      readonly output?: JsonValue;
+    }
+  | { readonly type: 'paused'; readonly reason: 'approval' | 'indeterminate' }
+  /** Open in the ledger and gone from this process. */
+  | { readonly type: 'detached'; readonly failure: Failure };
+
+/** The end of a turn that went well. */
+export interface GoodEnd {
+  readonly status: Extract<TurnStatus, 'completed' | 'yielded' | 'handed-off'>;
+  readonly stopReason: StopReason;
+  readonly output?: JsonValue;
+  readonly target?: string;
+}
+
+/** Writes the terminal fact of a turn that decided to end, then tells the machine. */
+export async function finishTurn(scope: TurnScope, end: GoodEnd): Promise<TurnEnd> {
+  scope.stop.seal();
+  const { status, stopReason, output, target } = end;
+  await commitClosed(scope, {
+    status,
+    stopReason,
+    ...(output === undefined ? {} : { output }),
+    ...(target === undefined ? {} : { reason: target }),
+  });
+  if (status === 'completed') scope.machine.send({ type: 'FINISH', stopReason });
+  else if (status === 'yielded') scope.machine.send({ type: 'YIELD' });
+  else scope.machine.send({ type: 'HANDED_OFF', target: target ?? '' });
+  return { type: 'closed', status, stopReason, ...(output === undefined ? {} : { output }) };
+}
+
+/**
+ * Ends a turn that will not go on. Everything in flight has been waited for; the terminal fact says why, the
+ * machine follows it. A turn that cannot write its end stays open in the ledger and is found by `recover`.
+ */
+export async function closeTurn(scope: TurnScope, cause: StopCause): Promise<TurnEnd> {
+  if (cause.type === 'detached') return detachTurn(scope, { kind: cause.code, message: cause.reason });
+  await scope.approvals.cancelAll(causeText(cause));
+  // A later, stronger cause may have come while requests were being cancelled.
+  const last = scope.stop.cause ?? cause;
+  if (last.type === 'detached') return detachTurn(scope, { kind: last.code, message: last.reason });
+  scope.stop.seal();
+  const closed = closedData(scope, last);
+  await commitClosed(scope, closed);
+  scope.machine.send({ type: 'CLOSED' });
+  return {
+    type: 'closed',
+    status: closed.status,
+    stopReason: closed.stopReason,
+    ...(closed.error === undefined ? {} : { failure: closed.error }),
+    ...(closed.reason === undefined ? {} : { reason: closed.reason }),
+  };
+}
+
+/** Lets go of a turn whose facts cannot be written: the store failed or another owner took the session. */
+export function breakTurn(scope: TurnScope, error: unknown): TurnEnd {
+  const kind = error instanceof SwarmError ? error.code : 'machine-fault';
+  const message = error instanceof Error ? error.message : 'the turn broke';
+  scope.machine.send({ type: 'COMMIT_FAILED', kind });
+  return detachTurn(scope, { kind, message });
+}
+
+export function detachTurn(scope: TurnScope, failure: Failure): TurnEnd {
+  scope.approvals.detach();
+  scope.steering.close(failure.message).resolve();
+  return { type: 'detached', failure };
+}
+
+export function causeText(cause: StopCause): string {
+  return cause.type === 'failed' ? cause.failure.message : cause.reason;
+}
+
+type ClosedEnd = Pick<RecordData<'turn.closed'>, 'status' | 'stopReason' | 'error' | 'reason' | 'output'>;
+
+function closedData(scope: TurnScope, cause: Exclude<StopCause, { type: 'detached' }>): ClosedEnd {
+  if (cause.type === 'cancelled')
+    return { status: 'cancelled', stopReason: 'user-stop', reason: cause.reason };
+  if (cause.type === 'interrupted')
+    return { status: 'interrupted', stopReason: 'other', reason: cause.reason };
+  const { kind } = cause.failure;
+  return { status: 'failed', stopReason: stopReasonOf(kind, scope), error: cause.failure };
+}
+
+function stopReasonOf(kind: string, scope: TurnScope): StopReason {
+  if (kind === 'step-limit') return 'step-limit';
+  if (kind.endsWith('-budget')) return 'budget';
+  if (kind === 'context-overflow' || kind === 'context-budget-exhausted') return 'context-budget-exhausted';
+  return scope.machine.context.stopReason === 'step-limit' ? 'step-limit' : 'error';
+}
+
+async function commitClosed(scope: TurnScope, end: ClosedEnd): Promise<void> {
+  await scope.steering.ready();
+  const undelivered = scope.steering.close(`the turn ended (${end.status})`);
+  const { total } = scope.turnUsage;
+  const batch: NewRecord[] = [
+    ...undelivered.records,
+    ...(scope.activated.size === 0
+      ? []
+      : [{ type: 'tools.cleared' as const, turn: scope.turnId, data: { names: [...scope.activated] } }]),
+    {
+      type: 'turn.closed',
+      turn: scope.turnId,
+      data: {
+        ...end,
+        steps: scope.progress.steps,
+        toolCalls: scope.progress.toolCalls,
+        ...(total.complete ? { usage: total.reported } : {}),
+      },
+    },
+  ];
+  await scope.session.log.commit(batch);
+  undelivered.resolve();
+}

@@ -1,0 +1,222 @@
+import { createHash } from 'node:crypto';
+import { argumentsOf } from '../ledger/call-arguments.ts';
+import type { AssistantPart, JsonObject, ToolOutput, UserPart } from '../ledger/content.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { loadOutput, loadParts } from '../ledger/media.ts';
+import type { LedgerRecord, RecordOf } from '../ledger/records.ts';
+import type { PromptAssistantPart, PromptMessage, PromptToolResult } from '../model/adapter.ts';
+
+/** A call of the history with what is needed to replay it. */
+interface HistoryCall {
+  readonly callId: string;
+  readonly wireId: string;
+  readonly called: RecordOf<'tool.called'>;
+  readonly args: JsonObject;
+  output?: ToolOutput;
+}
+
+/** The step whose calls do not all have results yet. */
+interface OpenStep {
+  readonly message: RecordOf<'assistant.message'>;
+  readonly calls: HistoryCall[];
+  /** The fact that ends the step was seen: no further call follows. */
+  closed?: boolean;
+}
+
+/**
+ * The messages a session's facts amount to. Grows with the ledger and only at its end: each request's
+ * messages extend those of the one before, so a provider's prompt cache keeps its prefix. A call and its
+ * result are appended together or not at all.
+ */
+export interface Conversation {
+  /**
+   * Reads what the ledger holds now, and returns the messages. Only new records are read: the hash chain
+   * proves that everything before the last known record is what it was; if that record differs, all is
+   * read again.
+   * @throws SwarmError 'ledger-unavailable', 'ledger-corrupt' when the reader fails
+   */
+  reload(): Promise<readonly PromptMessage[]>;
+  /** Sequence up to which facts are included. */
+  readonly upToSeq: number;
+}
+
+/** `replayName` maps a stored tool name to one every provider accepts. */
+export function createConversation(
+  ledger: Ledger,
+  session: string,
+  replayName: (name: string) => string,
+): Conversation {
+  let fold = new Fold(ledger, replayName);
+
+  async function reload(): Promise<readonly PromptMessage[]> {
+    const known = fold.last;
+    const records = await ledger.read(session, known?.seq ?? 1);
+    if (known === undefined) {
+      await fold.add(records);
+    } else if (records[0]?.hash === known.hash) {
+      await fold.add(records.slice(1));
+    } else {
+      fold = new Fold(ledger, replayName);
+      await fold.add(await ledger.read(session));
+    }
+    return fold.messages;
+  }
+
+  return {
+    reload,
+    get upToSeq() {
+      return fold.last?.seq ?? 0;
+    },
+  };
+}
+
+/** Folds records into messages, only ever adding at the end. */
+class Fold {
+  readonly messages: PromptMessage[] = [];
+  last: LedgerRecord | undefined;
+  readonly #ledger: Ledger;
+  readonly #replayName: (name: string) => string;
+  readonly #steering = new Map<string, string>();
+  readonly #wireIds = new Set<string>();
+  #open: OpenStep | undefined;
+
+  constructor(ledger: Ledger, replayName: (name: string) => string) {
+    this.#ledger = ledger;
+    this.#replayName = replayName;
+  }
+
+  async add(records: readonly LedgerRecord[]): Promise<void> {
+    for (const record of records) {
+      await this.#addOne(record);
+      this.last = record;
+    }
+  }
+
+  async #addOne(record: LedgerRecord): Promise<void> {
+    switch (record.type) {
+      case 'turn.opened':
+        this.messages.push({ role: 'user', content: await loadParts(record.data.input, this.#ledger) });
+        break;
+      case 'assistant.message':
+        if (record.data.partial === true) pushPartial(this.messages, record);
+        else this.#open = { message: record, calls: [] };
+        break;
+      case 'tool.called':
+        await this.#addCall(record);
+        break;
+      case 'tool.refused':
+        this.#addResult(record.call, { type: 'error', text: record.data.text });
+        break;
+      case 'tool.settled':
+        this.#addResult(record.call, await loadOutput(record.data.output, this.#ledger));
+        break;
+      case 'steering.accepted':
+        this.#steering.set(record.data.id, record.data.text);
+        break;
+      case 'steering.injected':
+        this.messages.push({ role: 'user', content: steeringParts(record.data.ids, this.#steering) });
+        break;
+      default:
+        break;
+    }
+    if (record.type === 'step.closed' && this.#open !== undefined) this.#open.closed = true;
+    this.#closeStep(record.type === 'turn.closed');
+  }
+
+  async #addCall(record: RecordOf<'tool.called'>): Promise<void> {
+    if (this.#open === undefined || record.call === undefined) return;
+    const args = await argumentsOf(record, this.#ledger);
+    const wireId = uniqueWireId(record.data.wireId, record.call, this.#wireIds);
+    this.#open.calls.push({ callId: record.call, wireId, called: record, args });
+  }
+
+  #addResult(callId: string | undefined, output: ToolOutput): void {
+    const call = this.#open?.calls.find((one) => one.callId === callId);
+    if (call !== undefined) call.output = output;
+  }
+
+  /** Ends the open step when every call has a result, or when `force` says none will come any more. */
+  #closeStep(force: boolean): void {
+    const open = this.#open;
+    if (open === undefined) return;
+    if (!force && !(open.closed && open.calls.every((call) => call.output !== undefined))) return;
+    this.messages.push(assistantMessage(open, this.#replayName));
+    if (open.calls.length > 0) {
+      const results = open.calls.map((call) => toolResult(call, this.#replayName));
+      this.messages.push({ role: 'tool', results });
+    }
+    this.#open = undefined;
+  }
+}
+
+/** Partial thinking has no signature and no answer after it; only text that was shown is worth keeping. */
+function pushPartial(messages: PromptMessage[], record: RecordOf<'assistant.message'>): void {
+  const content = record.data.content.filter((part) => part.type === 'text' && part.text !== '');
+  if (content.length === 0) return;
+  messages.push({ role: 'assistant', content: content as PromptAssistantPart[], origin: originOf(record) });
+}
+
+function steeringParts(ids: readonly string[], steering: ReadonlyMap<string, string>): UserPart[] {
+  return ids.map((id) => ({ type: 'text', text: steering.get(id) ?? '' }));
+}
+
+function originOf(record: RecordOf<'assistant.message'>): { provider: string; model: string } {
+  return { provider: record.data.provider, model: record.data.model };
+}
+
+function assistantMessage(step: OpenStep, replayName: (name: string) => string): PromptMessage {
+  const content: PromptAssistantPart[] = [];
+  const placed = new Set<number>();
+  const callPart = (ordinal: number): PromptAssistantPart | undefined => {
+    const call = step.calls.find((one) => one.called.data.ordinal === ordinal);
+    if (call === undefined || placed.has(ordinal)) return undefined;
+    placed.add(ordinal);
+    const { providerMetadata } = call.called.data;
+    return {
+      type: 'call',
+      wireId: call.wireId,
+      toolName: replayName(call.called.data.toolName),
+      args: call.args,
+      ...(providerMetadata === undefined ? {} : { providerMetadata }),
+    };
+  };
+  for (const part of step.message.data.content) pushPart(content, part, callPart);
+  for (const call of step.calls) {
+    const part = callPart(call.called.data.ordinal);
+    if (part !== undefined) content.push(part);
+  }
+  return { role: 'assistant', content, origin: originOf(step.message) };
+}
+
+function pushPart(
+  content: PromptAssistantPart[],
+  part: AssistantPart,
+  callPart: (ordinal: number) => PromptAssistantPart | undefined,
+): void {
+  if (part.type !== 'call') {
+    content.push(part);
+    return;
+  }
+  const call = callPart(part.ordinal);
+  if (call !== undefined) content.push(call);
+}
+
+function toolResult(call: HistoryCall, replayName: (name: string) => string): PromptToolResult {
+  return {
+    wireId: call.wireId,
+    toolName: replayName(call.called.data.toolName),
+    output: call.output ?? { type: 'error', text: 'The turn ended before this call had a result.' },
+  };
+}
+
+const USABLE_WIRE_ID = /^[\x21-\x7e]{1,128}$/;
+
+/** Keeps a provider's own id where it can; a repeated or unusable one is replaced by one derived from the call. */
+function uniqueWireId(written: string, callId: string, seen: Set<string>): string {
+  let id = written;
+  if (!USABLE_WIRE_ID.test(id) || seen.has(id)) {
+    id = `call_${createHash('sha256').update(callId).digest('hex').slice(0, 24)}`;
+  }
+  seen.add(id);
+  return id;
+}

@@ -1,0 +1,195 @@
+import { createHash } from 'node:crypto';
+import type { TurnEvent } from '../../machines/turn.ts';
+import type { TurnId } from '../ids.ts';
+import type { UserPart } from '../ledger/content.ts';
+import type { NewRecord, RecordOf } from '../ledger/records.ts';
+import { type CallFacts, hasResult, type StepFacts, type TurnFacts } from '../ledger/turn-facts.ts';
+import { ApprovalDesk } from '../tools/approvals.ts';
+import { createLoopGate } from '../tools/loop-gate.ts';
+import type { IndeterminateDecision } from '../tools/reconcile-call.ts';
+import { causeText } from './close-turn.ts';
+import { createSteeringQueue } from './steering-queue.ts';
+import { createStopSignal, type StopCause } from './stop-signal.ts';
+import type { AnsweredStep, Stage, TurnEntry } from './turn-loop.ts';
+import type { RunScope, TurnPlan, TurnScope, TurnSession } from './turn-scope.ts';
+import { createUsageMeter, type UsageMeter } from './usage-meter.ts';
+
+/** Everything a scope is made of. */
+export interface ScopeParts {
+  readonly turnId: TurnId;
+  readonly plan: TurnPlan;
+  readonly run: RunScope;
+  readonly session: TurnSession;
+}
+
+/** The scope of a new turn: nothing activated, nothing remembered, nothing counted. */
+export function createTurnScope(parts: ScopeParts): TurnScope {
+  return makeScope(parts, [], []);
+}
+
+/** The scope of a turn as its facts left it: only its own facts, never those of another turn. */
+export function restoreTurnScope(
+  parts: ScopeParts,
+  facts: TurnFacts,
+  replay: readonly TurnEvent[],
+): TurnScope {
+  const scope = makeScope(parts, replay, facts.steering);
+  for (const name of facts.activated) scope.activated.add(name);
+  for (const call of facts.calls.values()) restoreCall(scope, call);
+  for (const step of facts.steps) restoreStep(scope, step);
+  scope.progress.toolCalls = facts.calls.size;
+  return scope;
+}
+
+function makeScope(
+  parts: ScopeParts,
+  replay: readonly TurnEvent[],
+  accepted: readonly RecordOf<'steering.accepted'>[],
+): TurnScope {
+  const { turnId, plan, run, session } = parts;
+  const machine = session.lifecycle.start('turn', {
+    id: turnId,
+    parentId: session.sessionId,
+    rootId: session.rootId,
+    session: session.sessionId,
+    input: { turnId, agentId: session.sessionId, maxSteps: plan.limits.steps },
+    replay,
+  });
+  const approvals = new ApprovalDesk({
+    turnId,
+    clock: session.clock,
+    limits: plan.limits,
+    sessionMemory: session.memory,
+    commit: (batch) => session.log.commit(batch),
+    onResolved: (callId, decision) => machine.send({ type: 'APPROVAL_RESOLVED', callId, decision }),
+  });
+  const stop = createStopSignal(
+    (cause) => {
+      sendStop(machine.send.bind(machine), cause);
+      if (cause.type === 'detached') approvals.detach();
+      // A store that fails here fails the turn's own commits too, which is where it is told.
+      else void approvals.cancelAll(causeText(cause)).catch(() => approvals.detach());
+    },
+    () => machine.send({ type: 'STOP_AFTER_STEP' }),
+  );
+  return {
+    ...parts,
+    machine,
+    stop,
+    approvals,
+    loopGate: createLoopGate(plan.limits.tools.identicalFailures),
+    steering: createSteeringQueue(turnId, accepted),
+    activated: new Set(),
+    progress: { steps: 0, toolCalls: 0, text: '' },
+    turnUsage: createUsageMeter(),
+    run,
+  };
+}
+
+function sendStop(send: (event: TurnEvent) => boolean, cause: StopCause): void {
+  if (cause.type === 'cancelled') send({ type: 'CANCEL', reason: cause.reason });
+  else if (cause.type === 'interrupted') send({ type: 'INTERRUPT', reason: cause.reason });
+  else if (cause.type === 'failed') send({ type: 'BUDGET_EXHAUSTED', budget: cause.failure.kind });
+}
+
+function restoreCall(scope: TurnScope, call: CallFacts): void {
+  const { decided, requested, settled, refused } = call;
+  if (decided?.data.scope === 'turn' && requested !== undefined) {
+    const { decision, reason, request } = decided.data;
+    scope.approvals.remember(requested.data.scopeKey, {
+      decision,
+      by: request,
+      ...(reason === undefined ? {} : { reason }),
+    });
+  }
+  const { args } = call;
+  const { toolName } = call.called.data;
+  if (settled !== undefined) {
+    scope.loopGate.note(toolName, args, settled.data.status === 'success' ? 'success' : 'failure');
+  } else if (refused !== undefined) {
+    scope.loopGate.note(toolName, args, 'failure');
+  }
+}
+
+function restoreStep(scope: TurnScope, step: StepFacts): void {
+  scope.progress.steps = step.index;
+  const text = step.message?.data.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  if (text !== undefined) scope.progress.text = text;
+  if (step.closed !== undefined) restoreUsage(scope, step, scope.turnUsage, scope.run.usage);
+}
+
+function restoreUsage(scope: TurnScope, step: StepFacts, ...meters: readonly UsageMeter[]): void {
+  const usage = step.closed?.data.usage;
+  const complete = usage !== undefined && step.attempts <= 1;
+  for (const meter of meters) meter.note(scope.plan.agent, usage, complete);
+  if (usage !== undefined) scope.run.budget.noteUsage(usage);
+}
+
+/** The first facts of a turn and where its loop begins. `before` are facts of a new session. */
+export function openingEntry(
+  parts: ScopeParts,
+  ordinal: number,
+  input: readonly UserPart[],
+  before: readonly NewRecord[],
+): TurnEntry {
+  const { plan, run, turnId } = parts;
+  const opened: NewRecord = {
+    type: 'turn.opened',
+    turn: turnId,
+    data: {
+      ordinal,
+      run: run.runId,
+      input: [...input],
+      bound: plan.binding.tools.map((bound) => bound.name),
+      boundHash: plan.binding.hash,
+      discovery: plan.discovery,
+      model: plan.model.modelId,
+      instructionsHash: createHash('sha256').update(plan.instructions).digest('hex'),
+      budget: { ...run.budget.options },
+    },
+  };
+  return { records: [...before, opened], stage: { type: 'project' }, event: { type: 'OPENED' } };
+}
+
+/** Where a restored turn goes on, and the fact that says so. */
+export function resumingEntry(
+  scope: TurnScope,
+  facts: TurnFacts,
+  decisions: ReadonlyMap<string, IndeterminateDecision>,
+): TurnEntry {
+  return {
+    records: [{ type: 'turn.resumed', turn: scope.turnId, data: { run: scope.run.runId } }],
+    stage: resumingStage(scope, facts, decisions),
+    event: { type: 'RESUMED' },
+  };
+}
+
+function resumingStage(
+  scope: TurnScope,
+  facts: TurnFacts,
+  decisions: ReadonlyMap<string, IndeterminateDecision>,
+): Stage {
+  const step = facts.steps.at(-1);
+  if (step === undefined) return { type: 'project' };
+  if (step.closed === undefined) {
+    return {
+      type: 'project',
+      reopened: { attempts: step.attempts, openAttempt: step.openAttempt !== undefined },
+    };
+  }
+  const { status, failure, finish } = step.closed.data;
+  // The process ended between the end of the step and that of its turn: the turn ends the same way now.
+  if (status === 'failed' && failure !== undefined) scope.stop.stop({ type: 'failed', failure });
+  if (status === 'aborted')
+    scope.stop.stop({ type: 'cancelled', reason: 'stopped before the process ended' });
+  const calls = step.callIds.flatMap((id) => facts.calls.get(id) ?? []);
+  const answered: AnsweredStep = {
+    calls,
+    visible: step.opened.data.visible.flatMap((name) => scope.plan.binding.byName(name) ?? []),
+    finish: finish ?? 'other',
+    toolsForbidden: false,
+    decisions,
+    endsTurn: calls.some((call) => call.settled?.data.endsTurn === true),
+  };
+  return calls.every(hasResult) ? { type: 'decide', step: answered } : { type: 'settle', step: answered };
+}

@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import type { RecordData } from '../ledger/records.ts';
+import type { PromptMessage, StepRequest, ToolChoice } from '../model/adapter.ts';
+import type { BoundTool } from '../tools/binding.ts';
+import { pairMessages } from './pairing.ts';
+import type { TurnScope } from './turn-scope.ts';
+
+/** A request ready to be sent, with the frozen view of tools it was built under. */
+export interface ProjectedRequest {
+  readonly request: StepRequest;
+  readonly visible: readonly BoundTool[];
+  readonly toolsHash: string;
+  readonly schemaChars: number;
+  readonly fingerprint: RecordData<'request.prepared'>;
+}
+
+/** What goes into a request beside the turn's own plan. */
+export interface ProjectionInput {
+  readonly system: string;
+  readonly messages: readonly PromptMessage[];
+  readonly visible: readonly BoundTool[];
+  readonly toolChoice: ToolChoice;
+}
+
+/** Builds the request of one step. Pure but for hashing; the last pass makes every call answered. */
+export function projectRequest(scope: TurnScope, input: ProjectionInput): ProjectedRequest {
+  const { settings } = scope.plan;
+  const tools = input.visible.map((bound) => bound.definition);
+  const messages = pairMessages(input.messages);
+  const request: StepRequest = {
+    ...(input.system === '' ? {} : { system: input.system }),
+    messages,
+    tools,
+    toolChoice: input.toolChoice,
+    settings,
+  };
+  const toolsHash = sha256(input.visible.map((bound) => bound.schemaHash).join('\n'));
+  const text = JSON.stringify([input.system, messages, input.toolChoice, settings]);
+  const schemaChars = input.visible.reduce((sum, bound) => sum + bound.schemaChars, 0);
+  return {
+    request,
+    visible: input.visible,
+    toolsHash,
+    schemaChars,
+    fingerprint: {
+      sha256: sha256(`${toolsHash}\n${text}`),
+      chars: text.length + schemaChars,
+      messages: messages.length,
+      systemHash: sha256(input.system),
+      toolsHash,
+      toolChoice: input.toolChoice.type === 'tool' ? input.toolChoice.toolName : input.toolChoice.type,
+    },
+  };
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

@@ -1,0 +1,86 @@
+import { SwarmError } from '../errors.ts';
+import type { Usage } from '../ledger/content.ts';
+
+/** Hard bounds over everything one run causes. An absent one is no bound; 0 allows none. */
+export interface BudgetOptions {
+  readonly steps?: number;
+  readonly toolCalls?: number;
+  readonly tokens?: number;
+  readonly costUsd?: number;
+  /** Milliseconds from the start of the run. */
+  readonly wallMs?: number;
+  readonly depth?: number;
+  /** Agents of the run, the root included. */
+  readonly agents?: number;
+}
+
+/** A bound that is used up. */
+export interface BudgetRefusal {
+  readonly budget: keyof BudgetOptions;
+  readonly limit: number;
+  readonly used: number;
+}
+
+/** Failure kinds by which a used-up budget ends a run. */
+export const BUDGET_FAILURE: Readonly<Record<keyof BudgetOptions, string>> = {
+  steps: 'step-budget',
+  toolCalls: 'tool-call-budget',
+  tokens: 'token-budget',
+  costUsd: 'cost-budget',
+  wallMs: 'wall-clock-budget',
+  depth: 'depth-budget',
+  agents: 'agent-budget',
+};
+
+/** One budget of a whole run, shared by everything in it: taken before work starts, so nothing overspends. */
+export interface RunBudget {
+  readonly options: BudgetOptions;
+  /** Takes a step, or says which bound forbids it. */
+  reserveStep(): BudgetRefusal | undefined;
+  reserveCall(): BudgetRefusal | undefined;
+  reserveAgent(): BudgetRefusal | undefined;
+  /** Counts what a step reported. */
+  noteUsage(usage: Usage): void;
+  /** Counts work of the run that happened before this process took it over. */
+  restore(steps: number, toolCalls: number, usage: Usage): void;
+}
+
+/** @throws SwarmError 'invalid-limit' for a bound that is negative or not a number */
+export function createRunBudget(options: BudgetOptions): RunBudget {
+  for (const [name, value] of Object.entries(options)) {
+    if (!Object.hasOwn(BUDGET_FAILURE, name))
+      throw new SwarmError('invalid-limit', `budget.${name} is not a budget`);
+    if (value !== undefined && !(typeof value === 'number' && value >= 0)) {
+      throw new SwarmError(
+        'invalid-limit',
+        `budget.${name} must be a number of at least 0, not ${String(value)}`,
+      );
+    }
+  }
+  const used = { steps: 0, toolCalls: 0, tokens: 0, costUsd: 0, agents: 0 };
+  const over = (budget: keyof typeof used): BudgetRefusal | undefined => {
+    const limit = options[budget];
+    return limit !== undefined && used[budget] >= limit ? { budget, limit, used: used[budget] } : undefined;
+  };
+  const reserve = (budget: 'steps' | 'toolCalls' | 'agents'): BudgetRefusal | undefined => {
+    const refusal = over(budget);
+    if (refusal === undefined) used[budget] += 1;
+    return refusal;
+  };
+  const noteUsage = (usage: Usage) => {
+    used.tokens += usage.totalTokens ?? (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);
+    used.costUsd += usage.costUsd ?? 0;
+  };
+  return {
+    options,
+    reserveStep: () => over('tokens') ?? over('costUsd') ?? reserve('steps'),
+    reserveCall: () => reserve('toolCalls'),
+    reserveAgent: () => reserve('agents'),
+    noteUsage,
+    restore(steps, toolCalls, usage) {
+      used.steps += steps;
+      used.toolCalls += toolCalls;
+      noteUsage(usage);
+    },
+  };
+}

@@ -1,0 +1,141 @@
+import type { CallFacts } from '../ledger/turn-facts.ts';
+import { callStatus, hasResult } from '../ledger/turn-facts.ts';
+import type { BoundTool } from '../tools/binding.ts';
+import { type IndeterminateDecision, reconcileCall } from '../tools/reconcile-call.ts';
+import type { Settlement, SettlementScope } from '../tools/settlement.ts';
+import { settleCall } from '../tools/settlement.ts';
+import { createStepAdmission } from '../tools/step-admission.ts';
+import { createCallSlots } from './call-slots.ts';
+import type { TurnScope } from './turn-scope.ts';
+
+/** Calls of one step and the view of tools they were made under. */
+export interface StepCalls {
+  readonly calls: readonly CallFacts[];
+  readonly visible: readonly BoundTool[];
+  readonly cutOff: boolean;
+  readonly toolsForbidden: boolean;
+  /** What is to become of calls whose outcome an earlier process left open, by call id. */
+  readonly decisions: ReadonlyMap<string, IndeterminateDecision>;
+}
+
+/** How the calls of a step ended together. */
+export type CallsEnd =
+  | { readonly type: 'settled'; readonly endsTurn: boolean }
+  /** Every call that is still open waits for a person or a decision, and the turn is to leave the process. */
+  | {
+      readonly type: 'paused';
+      readonly reason: 'approval' | 'indeterminate';
+      readonly open: readonly string[];
+    };
+
+/**
+ * Settles all calls of a step at the same time and waits for every one of them, also when one fails to become
+ * durable: that failure is thrown only after its siblings have finished.
+ * @throws SwarmError of the first commit that failed
+ */
+export async function settleStep(scope: TurnScope, step: StepCalls): Promise<CallsEnd> {
+  const open = step.calls.filter((call) => !hasResult(call));
+  const watch = createParkWatch(scope, open.length);
+  const settlement = settlementScope(scope, step, watch);
+  const running = open.map((call) =>
+    settleOne(call, settlement, step).then(
+      (result): Settled => {
+        if (result.type === 'settled' || result.type === 'refused')
+          scope.machine.send({ type: 'CALL_SETTLED', callId: call.callId });
+        watch.settled();
+        return { type: 'done', callId: call.callId, result };
+      },
+      (error: unknown): Settled => {
+        watch.settled();
+        return { type: 'broken', error };
+      },
+    ),
+  );
+  const results = await Promise.all(running);
+  for (const one of results) if (one.type === 'broken') throw one.error;
+  return callsEnd(results, step);
+}
+
+/** A call with T1 and no T2 was entered by an earlier process: it is decided on, never run on its own. */
+function settleOne(call: CallFacts, scope: SettlementScope, step: StepCalls): Promise<Settlement> {
+  if (callStatus(call) !== 'dispatched') return settleCall(call, scope);
+  return reconcileCall(call, scope, step.decisions.get(call.callId) ?? 'block');
+}
+
+type Settled =
+  | { readonly type: 'done'; readonly callId: string; readonly result: Settlement }
+  | { readonly type: 'broken'; readonly error: unknown };
+
+function callsEnd(results: readonly Settled[], step: StepCalls): CallsEnd {
+  const idsOf = (type: Settlement['type']) =>
+    results.flatMap((one) => (one.type === 'done' && one.result.type === type ? [one.callId] : []));
+  const indeterminate = idsOf('indeterminate');
+  if (indeterminate.length > 0) return { type: 'paused', reason: 'indeterminate', open: indeterminate };
+  const parked = idsOf('detached');
+  if (parked.length > 0) return { type: 'paused', reason: 'approval', open: parked };
+  const endsBefore = step.calls.some((call) => call.settled?.data.endsTurn === true);
+  const endsTurn = results.some(
+    (one) => one.type === 'done' && one.result.type === 'settled' && one.result.endsTurn,
+  );
+  return { type: 'settled', endsTurn: endsBefore || endsTurn };
+}
+
+interface ParkWatch {
+  parked(): void;
+  settled(): void;
+}
+
+/** With `onApproval: 'pause'`: lets go of the parked calls as soon as nothing else of the step runs. */
+function createParkWatch(scope: TurnScope, total: number): ParkWatch {
+  let running = total;
+  const check = () => {
+    const { openCount } = scope.approvals;
+    if (scope.run.onApproval === 'pause' && openCount > 0 && running === openCount) scope.approvals.detach();
+  };
+  return {
+    parked: check,
+    settled() {
+      running -= 1;
+      check();
+    },
+  };
+}
+
+function settlementScope(scope: TurnScope, step: StepCalls, watch: ParkWatch): SettlementScope {
+  const { session, plan, run, approvals, machine } = scope;
+  const slots = createCallSlots(
+    plan.limits.toolConcurrency,
+    () => scope.steering.size > 0 || scope.stop.signal.aborted,
+  );
+  return {
+    sessionId: session.sessionId,
+    rootId: session.rootId,
+    turnId: scope.turnId,
+    agentPath: session.agentPath,
+    epoch: session.log.epoch,
+    context: run.context,
+    limits: plan.limits,
+    clock: session.clock,
+    signal: scope.stop.signal,
+    artifacts: session.ledger,
+    lifecycle: session.lifecycle,
+    approvals,
+    permission: plan.permission,
+    binding: plan.binding,
+    visible: step.visible,
+    admission: createStepAdmission(),
+    loopGate: scope.loopGate,
+    cutOff: step.cutOff,
+    toolsForbidden: step.toolsForbidden,
+    commit: (batch) => session.log.commit(batch),
+    gate: (name, subject) => plan.gates.run(name, subject, scope.stop.signal),
+    reserveCall: () => run.budget.reserveCall()?.budget,
+    enterSlot: () => slots.enter(),
+    onParked(callId) {
+      machine.send({ type: 'CALL_PARKED', callId });
+      watch.parked();
+    },
+    // The turn may be over and its session given up: then the fact has nowhere to go.
+    onLate: (record) => void session.log.commit([record]).catch(() => undefined),
+  };
+}

@@ -1,0 +1,103 @@
+import type { StepId } from '../ids.ts';
+import type { AssistantPart, Usage } from '../ledger/content.ts';
+import type { Failure, LedgerRecord, NewRecord, RecordData } from '../ledger/records.ts';
+import type { Lifecycle } from '../lifecycle/lifecycle.ts';
+import type { ModelFailure, StepReport } from '../model/adapter.ts';
+import type { AttemptEnd } from './attempt.ts';
+import type { RetryPolicy } from './retry-policy.ts';
+import type { StepPlan } from './step-runner.ts';
+import type { TurnScope } from './turn-scope.ts';
+
+/** State of one step under way. */
+export interface RunningStep {
+  readonly scope: TurnScope;
+  readonly plan: StepPlan;
+  readonly stepId: StepId;
+  readonly machine: Lifecycle<'step'>;
+  readonly retry: RetryPolicy;
+  attempt: number;
+}
+
+/** The failure of an attempt whose answer nobody was left to read. */
+export const INTERRUPTED: Failure = {
+  kind: 'network',
+  detail: 'interrupted',
+  message: 'the process ended before the answer came',
+};
+
+export function partialFacts(step: RunningStep, content: readonly AssistantPart[]): readonly NewRecord[] {
+  const shown = content.filter((part) => part.type === 'text' || part.type === 'reasoning');
+  return shown.length === 0 ? [] : [messageFact(step, shown, true)];
+}
+
+export function messageFact(
+  step: RunningStep,
+  content: readonly AssistantPart[],
+  partial: boolean,
+): NewRecord {
+  const { model } = step.scope.plan;
+  return stepFact(step, 'assistant.message', {
+    content: partial ? content.filter((part) => part.type !== 'call') : [...content],
+    ...(partial ? { partial: true as const } : {}),
+    attempt: step.attempt,
+    provider: model.provider,
+    model: model.modelId,
+  });
+}
+
+export function responseOf(report: StepReport): Partial<RecordData<'step.closed'>> {
+  const { id, modelId } = report.response;
+  return {
+    ...(report.usage === undefined ? {} : { usage: report.usage }),
+    ...(modelId === undefined ? {} : { modelId }),
+    ...(id === undefined ? {} : { responseId: id }),
+  };
+}
+
+/** What is kept of a failure: the loop's own notes of it stay out. */
+export function failureOf(failure: ModelFailure): Failure {
+  const { kind, detail, message, status, code, retryAfterMs, requestId } = failure;
+  return {
+    kind,
+    message,
+    ...(detail === undefined ? {} : { detail }),
+    ...(status === undefined ? {} : { status }),
+    ...(code === undefined ? {} : { code }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(requestId === undefined ? {} : { requestId }),
+  };
+}
+
+export function textOf(content: readonly AssistantPart[]): string {
+  return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}
+
+type StepFactType = Extract<
+  LedgerRecord['type'],
+  | 'step.opened'
+  | 'step.closed'
+  | 'step.warned'
+  | 'request.prepared'
+  | 'attempt.started'
+  | 'attempt.failed'
+  | 'attempt.retry-scheduled'
+  | 'assistant.message'
+>;
+
+export function stepFact<T extends StepFactType>(step: RunningStep, type: T, data: RecordData<T>): NewRecord {
+  // The pair of type and data is right by the signature; the union of records cannot see it.
+  return { type, data, turn: step.scope.turnId, step: step.stepId } as NewRecord;
+}
+
+/** A request that the provider turned away cost nothing; one that died on its way has an unknown cost. */
+export function noteFailedUsage(step: RunningStep, end: Extract<AttemptEnd, { type: 'failed' }>): void {
+  const { usage } = end.report;
+  if (usage !== undefined || end.failure.phase === 'stream')
+    noteUsage(step.scope, usage, usage !== undefined);
+}
+
+export function noteUsage(scope: TurnScope, usage: Usage | undefined, complete: boolean): void {
+  scope.turnUsage.note(scope.plan.agent, usage, complete);
+  scope.run.usage.note(scope.plan.agent, usage, complete);
+  if (usage !== undefined) scope.run.budget.noteUsage(usage);
+}

@@ -1,0 +1,61 @@
+import type { Failure } from '../ledger/records.ts';
+
+/** Why a turn will not go on. */
+export type StopCause =
+  | { readonly type: 'cancelled'; readonly reason: string }
+  | { readonly type: 'interrupted'; readonly reason: string }
+  | { readonly type: 'failed'; readonly failure: Failure }
+  /** The turn stays open in the ledger and leaves this process: closing runtime or lost session. */
+  | { readonly type: 'detached'; readonly reason: string; readonly code: 'runtime-closed' | 'session-lost' };
+
+const RANK = { failed: 0, interrupted: 1, cancelled: 2, detached: 3 } as const;
+
+/**
+ * The one way to end a turn from outside its own flow. The signal aborts once; a stronger cause may replace a
+ * weaker one until the terminal fact is written.
+ */
+export interface StopSignal {
+  readonly signal: AbortSignal;
+  readonly cause: StopCause | undefined;
+  /** Ends after the step under way instead of at once. */
+  readonly afterStep: boolean;
+  stop(cause: StopCause): void;
+  stopAfterStep(): void;
+  /** The end is being written: what comes now is too late. */
+  readonly sealed: boolean;
+  seal(): void;
+}
+
+export function createStopSignal(onStop: (cause: StopCause) => void, onAfterStep: () => void): StopSignal {
+  const controller = new AbortController();
+  let cause: StopCause | undefined;
+  let afterStep = false;
+  let sealed = false;
+  return {
+    signal: controller.signal,
+    get cause() {
+      return cause;
+    },
+    get afterStep() {
+      return afterStep;
+    },
+    stop(next) {
+      if (sealed) return;
+      if (cause !== undefined && RANK[next.type] <= RANK[cause.type]) return;
+      cause = next;
+      onStop(next);
+      controller.abort(new DOMException(`turn ${next.type}`, 'AbortError'));
+    },
+    stopAfterStep() {
+      if (afterStep) return;
+      afterStep = true;
+      onAfterStep();
+    },
+    get sealed() {
+      return sealed;
+    },
+    seal() {
+      sealed = true;
+    },
+  };
+}

@@ -1,0 +1,214 @@
+import type { Failure, NewRecord } from '../ledger/records.ts';
+import type { CallFacts } from '../ledger/turn-facts.ts';
+import type { BoundTool } from '../tools/binding.ts';
+import type { IndeterminateDecision } from '../tools/reconcile-call.ts';
+import { breakTurn, closeTurn, finishTurn, type TurnEnd } from './close-turn.ts';
+import { type CallsEnd, settleStep } from './settle-step.ts';
+import type { StopCause } from './stop-signal.ts';
+import { readHistory, takeStep } from './take-step.ts';
+import type { TurnScope } from './turn-scope.ts';
+
+/** Calls of the step last taken, and how its answer ended. */
+export interface AnsweredStep {
+  readonly calls: readonly CallFacts[];
+  readonly visible: readonly BoundTool[];
+  readonly finish: string;
+  readonly toolsForbidden: boolean;
+  /** What is to become of calls whose outcome an earlier process left open, by call id. */
+  readonly decisions: ReadonlyMap<string, IndeterminateDecision>;
+  /** Set once the calls are settled. */
+  readonly endsTurn?: boolean;
+}
+
+/** Where the loop goes on: a fresh turn projects, a resumed one goes where its facts left it. */
+export type Stage =
+  | {
+      readonly type: 'project';
+      readonly reopened?: { readonly attempts: number; readonly openAttempt: boolean };
+    }
+  | { readonly type: 'settle'; readonly step: AnsweredStep }
+  | { readonly type: 'decide'; readonly step: AnsweredStep };
+
+type Next = Stage | { readonly type: 'end'; readonly end: TurnEnd };
+
+/** What opens a turn: its first facts, or those of a resume. */
+export interface TurnEntry {
+  readonly records: readonly NewRecord[];
+  readonly stage: Stage;
+  readonly event: { readonly type: 'OPENED' } | { readonly type: 'RESUMED' };
+}
+
+/**
+ * Drives one turn from its entry to its end: project, step, settle, decide, and again. The machine says where
+ * the turn stands; every fact is durable before the machine moves and before anything acts on it.
+ * Never rejects: what breaks the turn is its end.
+ */
+export async function runTurn(scope: TurnScope, entry: TurnEntry): Promise<TurnEnd> {
+  try {
+    await scope.session.log.commit(entry.records);
+    scope.machine.send(entry.event);
+    let next: Next = entry.stage;
+    while (next.type !== 'end') next = await advance(scope, next);
+    return next.end;
+  } catch (error) {
+    // A commit that failed on its way: the facts decide what happened, not this process.
+    return breakTurn(scope, error);
+  }
+}
+
+async function advance(scope: TurnScope, stage: Stage): Promise<Next> {
+  const stopped = scope.stop.cause;
+  if (stopped !== undefined) return end(await closeTurn(scope, stopped));
+  const closing = closingFailure(scope);
+  if (closing !== undefined) return end(await closeTurn(scope, { type: 'failed', failure: closing }));
+  switch (stage.type) {
+    case 'project':
+      return projectAndStep(scope, stage);
+    case 'settle':
+      return settle(scope, stage.step);
+    case 'decide':
+      return decide(scope, stage.step);
+  }
+}
+
+/** The machine closed the turn on its own account: a limit, or a guard a user provided. */
+function closingFailure(scope: TurnScope): Failure | undefined {
+  if (scope.machine.state !== 'closing') return undefined;
+  const { stopReason, maxSteps } = scope.machine.context;
+  if (stopReason === 'step-limit') {
+    return { kind: 'step-limit', message: `the agent may take ${maxSteps ?? 0} steps a turn` };
+  }
+  return {
+    kind: scope.machine.context.failureKind ?? 'machine-fault',
+    message: 'the turn machine closed the turn',
+  };
+}
+
+async function projectAndStep(scope: TurnScope, stage: Extract<Stage, { type: 'project' }>): Promise<Next> {
+  const taken = await takeStep(scope, scope.machine.context.stepIndex, stage.reopened);
+  if (taken.type === 'refused') {
+    const { failure } = taken;
+    scope.machine.send(
+      taken.event === 'budget'
+        ? { type: 'BUDGET_EXHAUSTED', budget: failure.kind }
+        : { type: 'PROJECTION_FAILED', kind: failure.kind },
+    );
+    return end(await closeTurn(scope, { type: 'failed', failure }));
+  }
+  const { end: step, view } = taken;
+  scope.progress.steps = scope.machine.context.stepIndex;
+  switch (step.type) {
+    case 'completed':
+      scope.progress.text = step.text;
+      scope.progress.toolCalls += step.calls.length;
+      scope.machine.send({ type: 'STEP_COMPLETED', stepId: step.stepId, calls: step.calls.length });
+      return {
+        type: step.calls.length > 0 ? 'settle' : 'decide',
+        step: {
+          calls: step.calls,
+          visible: view.visible,
+          finish: step.finish,
+          toolsForbidden: view.toolsForbidden,
+          decisions: new Map(),
+        },
+      };
+    case 'overflow':
+      scope.machine.send({ type: 'STEP_OVERFLOW', stepId: step.stepId, emitted: step.emitted });
+      // No stage here can make the request smaller, so the overflow is the end of the turn.
+      scope.machine.send({ type: 'RECOVERY_FAILED', kind: 'context-overflow' });
+      return end(await closeTurn(scope, { type: 'failed', failure: step.failure }));
+    case 'failed':
+      scope.machine.send({ type: 'STEP_FAILED', stepId: step.stepId, kind: step.failure.kind });
+      return end(await closeTurn(scope, { type: 'failed', failure: step.failure }));
+    case 'aborted':
+      scope.progress.text = step.text;
+      return end(await closeTurn(scope, scope.stop.cause ?? INTERRUPTED));
+  }
+}
+
+const INTERRUPTED: StopCause = { type: 'interrupted', reason: 'the step was stopped' };
+
+async function settle(scope: TurnScope, step: AnsweredStep): Promise<Next> {
+  // Results must be readable again, or running anything would be for nothing.
+  const readable = await readHistory(scope);
+  if (readable.type === 'failed') {
+    scope.machine.send({ type: 'COMMIT_FAILED', kind: readable.failure.kind });
+    return end(await closeTurn(scope, { type: 'failed', failure: readable.failure }));
+  }
+  const calls = await settleStep(scope, {
+    ...step,
+    cutOff: step.finish === 'length' && step.calls.length > 0,
+  });
+  if (calls.type === 'settled') return { type: 'decide', step: { ...step, endsTurn: calls.endsTurn } };
+  const stopped = scope.stop.cause;
+  if (stopped !== undefined) return end(await closeTurn(scope, stopped));
+  return pause(scope, calls);
+}
+
+async function pause(scope: TurnScope, calls: Extract<CallsEnd, { type: 'paused' }>): Promise<Next> {
+  const { reason, open } = calls;
+  await scope.session.log.commit([
+    { type: 'turn.paused', turn: scope.turnId, data: { reason, open: [...open] } },
+  ]);
+  // Accepted texts stay queued in the ledger; only who waits here is told.
+  scope.steering.close('the turn is paused; the text stays queued').resolve();
+  scope.machine.send({ type: 'PAUSED', reason });
+  return end({ type: 'paused', reason });
+}
+
+async function decide(scope: TurnScope, step: AnsweredStep): Promise<Next> {
+  if (step.endsTurn === true) return finish(scope, 'tool-end');
+  if (scope.stop.afterStep) return finish(scope, 'after-step-stop');
+  await scope.steering.ready();
+  const wantsMore = step.calls.length > 0 || scope.steering.size > 0;
+  const goesOn = wantsMore ? await mayContinue(scope, step) : await mustContinue(scope);
+  const stopped = scope.stop.cause;
+  if (stopped !== undefined) return end(await closeTurn(scope, stopped));
+  if (!goesOn) return finish(scope, finishReason(step));
+  scope.machine.send({ type: 'CONTINUE' });
+  return { type: 'project' };
+}
+
+function finishReason(step: AnsweredStep): 'end-turn' | 'max-tokens' | 'other' {
+  if (step.calls.length > 0) return 'other';
+  if (step.finish === 'length') return 'max-tokens';
+  return step.finish === 'other' ? 'other' : 'end-turn';
+}
+
+async function finish(
+  scope: TurnScope,
+  stopReason: Parameters<typeof finishTurn>[1]['stopReason'],
+): Promise<Next> {
+  return end(await finishTurn(scope, { status: 'completed', stopReason }));
+}
+
+async function mayContinue(scope: TurnScope, step: AnsweredStep): Promise<boolean> {
+  const { plan } = scope;
+  if (!plan.gates.has('beforeContinue')) return true;
+  const subject = { ...gateScope(scope), stepIndex: scope.progress.steps, calls: step.calls.length };
+  const result = await plan.gates.run('beforeContinue', subject, scope.stop.signal);
+  return result.type === 'allow';
+}
+
+/** A gate may ask for one more step before the turn ends; its reason is what the model is told. */
+async function mustContinue(scope: TurnScope): Promise<boolean> {
+  const { plan } = scope;
+  if (!plan.gates.has('beforeComplete')) return false;
+  const subject = { ...gateScope(scope), stepIndex: scope.progress.steps, text: scope.progress.text };
+  const result = await plan.gates.run('beforeComplete', subject, scope.stop.signal);
+  if (result.type === 'allow' || scope.stop.cause !== undefined) return false;
+  const id = `${scope.turnId}.gate.${scope.progress.steps}`;
+  const data = { id, text: result.reason, actor: result.by };
+  await scope.session.log.commit([{ type: 'steering.accepted', turn: scope.turnId, data }]);
+  void scope.steering.add(id, result.reason);
+  return true;
+}
+
+function gateScope(scope: TurnScope) {
+  const { sessionId, agentPath } = scope.session;
+  return { sessionId, agentPath, turnId: scope.turnId };
+}
+
+function end(turnEnd: TurnEnd): Next {
+  return { type: 'end', end: turnEnd };
+}

@@ -1,0 +1,95 @@
+import type { Clock } from '../clock.ts';
+import type { LiveBus } from '../events/live-bus.ts';
+import type { SessionId, TurnId } from '../ids.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { SessionLog } from '../ledger/session-log.ts';
+import type { GateRunner } from '../lifecycle/hooks.ts';
+import type { Lifecycle, LifecycleHost } from '../lifecycle/lifecycle.ts';
+import type { Limits } from '../limits.ts';
+import type { Model, ModelSettings } from '../model/adapter.ts';
+import type { ApprovalDesk, RememberedDecision } from '../tools/approvals.ts';
+import type { Binding } from '../tools/binding.ts';
+import type { LoopGate } from '../tools/loop-gate.ts';
+import type { PermissionPolicy } from '../tools/permission.ts';
+import type { ContextStage } from './context-stage.ts';
+import type { Conversation } from './conversation.ts';
+import type { RunBudget } from './run-budget.ts';
+import type { SteeringQueue } from './steering-queue.ts';
+import type { StopSignal } from './stop-signal.ts';
+import type { UsageMeter } from './usage-meter.ts';
+
+/** What a turn takes from its agent's definition: resolved, frozen, the same for all its steps. */
+export interface TurnPlan {
+  readonly agent: string;
+  readonly model: Model;
+  readonly instructions: string;
+  readonly settings: ModelSettings;
+  readonly binding: Binding;
+  readonly limits: Limits;
+  readonly permission: readonly PermissionPolicy[];
+  /** Gates of the runtime, then those of the agent. */
+  readonly gates: GateRunner;
+  /** Name of the discovery preset. */
+  readonly discovery: string;
+  /** The last allowed step may call no tool, so that it brings an answer. */
+  readonly answersAtLastStep: boolean;
+  /** Capacity, pruning, compaction, in order. */
+  readonly stages: readonly ContextStage[];
+}
+
+/** What a turn shares with everything else its run causes. */
+export interface RunScope {
+  readonly runId: string;
+  /** What the caller gave the run. */
+  readonly context: unknown;
+  readonly onApproval: 'wait' | 'pause';
+  readonly budget: RunBudget;
+  readonly usage: UsageMeter;
+  /** Text deltas and the like: shown to whoever looks, never kept. */
+  readonly live: LiveBus;
+}
+
+/** The session a turn belongs to, as its owner holds it. */
+export interface TurnSession {
+  readonly sessionId: SessionId;
+  readonly rootId: string;
+  readonly agentPath: readonly string[];
+  readonly ledger: Ledger;
+  readonly log: SessionLog;
+  readonly conversation: Conversation;
+  /** Decisions that hold for the session. */
+  readonly memory: Map<string, RememberedDecision>;
+  readonly clock: Clock;
+  readonly lifecycle: LifecycleHost;
+  /** 0 to 1, for jitter alone. */
+  readonly random: () => number;
+}
+
+/**
+ * All mutable state of exactly one turn. Made when the turn opens, dropped on every way out; nothing in it is
+ * shared with another turn, a parent or a child.
+ */
+export interface TurnScope {
+  readonly turnId: TurnId;
+  readonly plan: TurnPlan;
+  readonly run: RunScope;
+  readonly session: TurnSession;
+  readonly machine: Lifecycle<'turn'>;
+  readonly stop: StopSignal;
+  readonly approvals: ApprovalDesk;
+  readonly loopGate: LoopGate;
+  readonly steering: SteeringQueue;
+  /** Names of deferred tools found in this turn, in activation order. */
+  readonly activated: Set<string>;
+  readonly progress: TurnProgress;
+  /** Usage of this turn alone. */
+  readonly turnUsage: UsageMeter;
+}
+
+/** Counters of a turn; they go on after a resume. */
+export interface TurnProgress {
+  steps: number;
+  toolCalls: number;
+  /** Text of the last answer, or what there is of it. */
+  text: string;
+}
