@@ -172,12 +172,15 @@ class StepReader implements AsyncIterator<StepEvent, undefined> {
   #take(part: StreamPart): StepEvent | undefined {
     try {
       return foldPart(this.#fold, part, this.#source.fold);
-    } catch (cause) {
-      // A model of somebody else may stream what is no part at all.
-      this.#fail(
-        new SwarmError('model-unsupported', 'the model streamed something that is no part', { cause }),
-        'stream',
-      );
+    } catch {
+      // A model of somebody else may stream what is no part at all; what it was says nothing.
+      this.#fold.fault ??= {
+        kind: 'malformed-response',
+        detail: 'chunk-shape',
+        message: 'the model streamed something that is no part',
+        retryable: true,
+        phase: 'stream',
+      };
       return undefined;
     }
   }

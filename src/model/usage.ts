@@ -15,12 +15,14 @@ export function normalizeUsage(
   const { inputTokens, outputTokens } = reported;
   const raw = isRecord(reported.raw) ? reported.raw : {};
   const total = known(raw['total_tokens'] ?? raw['totalTokens'] ?? raw['totalTokenCount']);
-  const input =
-    told(inputTokens?.total, reported.raw, 'prompt_tokens') ??
-    sum(inputTokens?.noCache, inputTokens?.cacheRead);
-  const output =
-    told(outputTokens?.total, reported.raw, 'completion_tokens') ??
-    sum(outputTokens?.text, outputTokens?.reasoning);
+  const input = told(inputTokens?.total, reported.raw, 'prompt_tokens', [
+    inputTokens?.noCache,
+    inputTokens?.cacheRead,
+  ]);
+  const output = told(outputTokens?.total, reported.raw, 'completion_tokens', [
+    outputTokens?.text,
+    outputTokens?.reasoning,
+  ]);
   const sides = bothSides(input, output, total);
   if (sides === undefined) return undefined;
   const cacheReadTokens = known(inputTokens?.cacheRead);
@@ -28,7 +30,8 @@ export function normalizeUsage(
   const reasoningTokens = known(outputTokens?.reasoning);
   const counts = {
     ...sides,
-    totalTokens: total ?? sides.inputTokens + sides.outputTokens,
+    // A total below its parts is one the provider did not fill in.
+    totalTokens: Math.max(total ?? 0, sides.inputTokens + sides.outputTokens),
     ...(cacheReadTokens !== undefined && { cacheReadTokens }),
     ...(cacheWriteTokens !== undefined && { cacheWriteTokens }),
     ...(reasoningTokens !== undefined && { reasoningTokens }),
@@ -70,11 +73,21 @@ function bothSides(
   return undefined;
 }
 
-/** A 0 that a chat-completions package wrote for a count its provider left out, or sent as null. */
-function told(value: number | undefined, raw: unknown, rawKey: string): number | undefined {
-  if (value !== 0 || !isRecord(raw)) return known(value);
-  const isChat = Object.keys(raw).length === 0 || CHAT_KEYS.some((key) => key in raw);
-  return isChat && (raw[rawKey] ?? null) === null ? undefined : 0;
+/** The total, or the sum of its details where it is missing. */
+function told(
+  total: number | undefined,
+  raw: unknown,
+  rawKey: string,
+  [one, other]: readonly [number | undefined, number | undefined],
+): number | undefined {
+  if (total === 0 && isUnsaid(raw, rawKey)) return undefined;
+  return known(total) ?? sum(one, other);
+}
+
+/** True for a 0 that a chat-completions package wrote for a count its provider left out, or sent as null. */
+function isUnsaid(raw: unknown, rawKey: string): boolean {
+  if (!isRecord(raw) || (raw[rawKey] ?? null) !== null) return false;
+  return Object.keys(raw).length === 0 || CHAT_KEYS.some((key) => key in raw);
 }
 
 const CHAT_KEYS = ['prompt_tokens', 'completion_tokens', 'total_tokens'];
