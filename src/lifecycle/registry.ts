@@ -23,7 +23,7 @@ export interface Registry {
   readonly size: number;
   has(id: string): boolean;
   get(id: string): InstanceSnapshot | undefined;
-  /** Live children of an instance, oldest first. */
+  /** Live children of a live instance that were started while it lived, oldest first. */
   childrenOf(id: string): readonly string[];
   /** Every live instance, parents before their children. */
   snapshot(): readonly InstanceSnapshot[];
@@ -39,7 +39,11 @@ export interface RegistryStore extends Registry {
   newestFirst(): readonly RegisteredInstance[];
 }
 
-const NONE: ReadonlySet<string> = new Set();
+/** Children stand at their live parent, so that nothing is left of a parent that ended. */
+interface Entry {
+  readonly instance: RegisteredInstance;
+  children?: Set<string>;
+}
 
 function snapshotOf(instance: RegisteredInstance): InstanceSnapshot {
   const { kind, ids, state, context } = instance;
@@ -55,39 +59,35 @@ function snapshotOf(instance: RegisteredInstance): InstanceSnapshot {
 /** An empty registry. All operations cost O(1), `snapshot` and `newestFirst` O(live). */
 export function createRegistry(): RegistryStore {
   // Insertion order is start order, and a parent starts before its children.
-  const live = new Map<string, RegisteredInstance>();
-  const children = new Map<string, Set<string>>();
+  const live = new Map<string, Entry>();
+
+  const parentOf = ({ ids }: RegisteredInstance): Entry | undefined =>
+    ids.parentId === undefined ? undefined : live.get(ids.parentId);
 
   return {
     get size() {
       return live.size;
     },
     has: (id) => live.has(id),
-    find: (id) => live.get(id),
+    find: (id) => live.get(id)?.instance,
     get(id) {
-      const instance = live.get(id);
-      return instance && snapshotOf(instance);
+      const entry = live.get(id);
+      return entry && snapshotOf(entry.instance);
     },
-    childrenOf: (id) => [...(children.get(id) ?? NONE)],
-    liveChildren: (id) => children.get(id)?.size ?? 0,
-    snapshot: () => [...live.values()].map(snapshotOf),
-    newestFirst: () => [...live.values()].reverse(),
+    childrenOf: (id) => [...(live.get(id)?.children ?? [])],
+    liveChildren: (id) => live.get(id)?.children?.size ?? 0,
+    snapshot: () => [...live.values()].map(({ instance }) => snapshotOf(instance)),
+    newestFirst: () => [...live.values()].reverse().map(({ instance }) => instance),
     add(instance) {
-      const { id, parentId } = instance.ids;
-      live.set(id, instance);
-      if (parentId === undefined) return;
-      const siblings = children.get(parentId);
-      if (siblings === undefined) children.set(parentId, new Set([id]));
-      else siblings.add(id);
+      live.set(instance.ids.id, { instance });
+      const parent = parentOf(instance);
+      if (parent === undefined) return;
+      parent.children ??= new Set();
+      parent.children.add(instance.ids.id);
     },
     remove(instance) {
-      const { id, parentId } = instance.ids;
-      if (live.get(id) !== instance) return;
-      live.delete(id);
-      if (parentId === undefined) return;
-      const siblings = children.get(parentId);
-      siblings?.delete(id);
-      if (siblings?.size === 0) children.delete(parentId);
+      live.delete(instance.ids.id);
+      parentOf(instance)?.children?.delete(instance.ids.id);
     },
   };
 }

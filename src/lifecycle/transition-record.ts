@@ -1,4 +1,4 @@
-import { hookFor, type ObserverHookName, START_STATE } from '../../machines/hooks.ts';
+import { hookFor, type ObserverHookName } from '../../machines/hooks.ts';
 import type { MachineKind } from '../../machines/machine-kind.ts';
 
 /** A value of {@link TransitionMeta}. Text is cut to {@link MAX_META_CHARS} characters. */
@@ -156,11 +156,6 @@ export function buildRecord(
     meta: Object.freeze(meta),
   };
   return Object.freeze(record);
-}
-
-/** True for the record that creates an instance. */
-export function isStart(record: TransitionRecord): boolean {
-  return record.from === START_STATE;
 }
 
 function collect(meta: Record<string, MetaValue>, source: object, names: readonly string[]): void {

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import type { GateSubjects } from '../../src/lifecycle/gate-subjects.ts';
 import { createHookRunner } from '../../src/lifecycle/hook-runner.ts';
@@ -23,7 +24,7 @@ function gated(...hooks: readonly Hooks[]) {
   return { clock, runner, stop, gates, ask };
 }
 
-const later = () => Promise.resolve();
+const later = () => Promise.resolve(undefined);
 
 describe('gates', () => {
   it('let pass what nobody stands before', async () => {
@@ -196,6 +197,13 @@ describe('gates', () => {
     expect(signals[0]?.aborted).toBe(true);
     expect(clock.pending).toBe(0);
     expect(runner.stats().beforeToolCall).toEqual({ fired: 1, failed: 0, hung: 0 });
+  });
+
+  it('leave no listener and no timer once they have answered', async () => {
+    const { ask, clock, stop } = gated({ beforeToolCall: later });
+    await ask();
+    expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
+    expect(clock.pending).toBe(0);
   });
 
   it('are not entered when the work was stopped before', async () => {

@@ -214,8 +214,18 @@ describe('a machine provided by the user', () => {
     types: { context: {} as TurnContext, input: {} as TurnInput, events: {} as TurnEvent },
   }).createMachine({ id: 'turn', context: {} as TurnContext, initial: 'opening', states: { opening: {} } });
 
+  const endless = setup({
+    types: { context: {} as TurnContext, input: {} as TurnInput, events: {} as TurnEvent },
+  }).createMachine({
+    id: 'turn',
+    context: {} as TurnContext,
+    initial: 'opening',
+    states: Object.fromEntries(Object.keys(turnMachine.states).map((name) => [name, {}])),
+  });
+
   it.each([
     ['has other states', { turn: foreign }],
+    ['does not end where ours does', { turn: endless }],
     ['is of another kind', { turn: recordingHost }],
     ['is no machine', { turn: { id: 'turn' } }],
     ['is null', { turn: null }],
@@ -286,11 +296,16 @@ describe('the registry', () => {
     ]);
   });
 
-  it('forgets a parent with the last of its children', () => {
+  it('forgets the children of a parent with it', () => {
     const { host } = recordingHost();
-    for (let round = 0; round < 3; round += 1) startStep(host).send({ type: 'ABORT' });
-    expect(host.registry.childrenOf('s-1.1')).toEqual([]);
-    expect(host.registry.size).toBe(0);
+    const turn = startTurn(host);
+    const call = startCall(host);
+    turn.send({ type: 'CANCEL' });
+    turn.send({ type: 'CLOSED' });
+    startTurn(host);
+    expect(host.registry.childrenOf(turn.id)).toEqual([]);
+    call.send({ type: 'ABORT' });
+    expect(host.registry.size).toBe(1);
   });
 
   it('counts on the last record of a parent the children that outlived it', () => {

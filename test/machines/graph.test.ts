@@ -119,13 +119,14 @@ describe('the turn machine', () => {
     }
   });
 
-  it('recovers from an overflow once, and never after a stop was asked for', () => {
+  it('recovers from an overflow once, before any output, and never after a stop was asked for', () => {
     const recovering = edges.filter(
       (edge) => edge.to === 'recovering' && edge.event.type === 'STEP_OVERFLOW',
     );
     expect(recovering.length).toBeGreaterThan(0);
-    for (const { before } of recovering) {
+    for (const { before, event } of recovering) {
       expect(before.snapshot.context).toMatchObject({ overflowUsed: false, stopAfterStep: false });
+      expect(event).toMatchObject({ emitted: false });
     }
   });
 
@@ -166,8 +167,17 @@ describe('the step machine', () => {
   });
 
   it('never makes more attempts than it may', () => {
-    const attempts = nodes.map(({ snapshot }) => snapshot.context.attempt);
-    expect(Math.max(...attempts)).toBe(3);
+    const retries = edges.filter((edge) => edge.to === 'backingOff');
+    expect(retries.length).toBeGreaterThan(0);
+    const over = retries.filter(
+      ({ before: { snapshot } }) => snapshot.context.attempt >= snapshot.context.maxAttempts,
+    );
+    expect(taken(over)).toEqual([]);
+  });
+
+  it('begins each attempt with nothing emitted', () => {
+    const begun = nodes.filter((node) => ['capturing', 'dispatching'].includes(node.state));
+    expect(keys(begun.filter((node) => node.snapshot.context.emitted !== 'nothing'))).toEqual([]);
   });
 
   it('captures a request before each attempt', () => {
