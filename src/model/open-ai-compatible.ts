@@ -97,7 +97,10 @@ export function openaiCompatible(options: OpenAiCompatibleOptions): Model {
     model: createChatModel(options, url, quirks, quirkFetch),
     facts: options,
     fold: { maxChars: options.maxResponseBytes ?? RESPONSE_LIMITS.maxBytes, finishMetadata: detailsOf },
-    secrets: [...(apiKey === undefined ? [] : [apiKey]), ...Object.values(headers)],
+    secrets: [
+      ...(apiKey === undefined ? [] : [apiKey]),
+      ...Object.values(headers).map((value) => value.trim()),
+    ],
     onFailure: echo.onFailure,
     ...(options.byteActivity === true && {
       watch: (signal, onActivity) => onActivity && quirkFetch.watch(signal, onActivity),

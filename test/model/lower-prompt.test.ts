@@ -4,7 +4,7 @@ import { type OpenAiCompatibleOptions, openaiCompatible } from '../../src/model/
 import { finish, text } from '../support/chat-chunks.ts';
 import { expectSilence } from '../support/hear-noise.ts';
 import { request, runStep } from '../support/run-step.ts';
-import { type SseServer, sse, startSseServer } from '../support/sse-server.ts';
+import { messagesOf, type SseServer, sse, startSseServer } from '../support/sse-server.ts';
 
 let server: SseServer;
 beforeAll(async () => {
@@ -28,12 +28,7 @@ async function wire(
   });
   const { outcome } = await runStep(model, request({ messages, ...overrides }));
   expect(outcome.type).toBe('completed');
-  return sentMessages();
-}
-
-function sentMessages(): { role: string; [key: string]: unknown }[] {
-  // The body of a chat-completions request holds its messages here.
-  return server.requests.at(-1)?.body['messages'] as { role: string }[];
+  return messagesOf(server);
 }
 
 const own = { provider: 'me', model: 'm-1' };
@@ -109,7 +104,7 @@ describe('thinking in the history', () => {
     });
     expect(model.provider).toBe(provider);
     await runStep(model, request({ messages: [assistant(content, { provider, model: 'm-1' })] }));
-    const [message] = sentMessages();
+    const [message] = messagesOf(server);
     expect({ reasoning_content: message?.['reasoning_content'] }).toEqual(expected);
   });
 

@@ -135,3 +135,9 @@ export const reset: Reply = (response) => void response.socket?.destroy();
 
 /** Never answers. */
 export const silence: Reply = () => {};
+
+/** The messages of a chat-completions request, by default of the last one. */
+export function messagesOf(server: SseServer, at = -1): { role: string; [key: string]: unknown }[] {
+  // The body of such a request holds its messages here.
+  return server.requests.at(at)?.body['messages'] as { role: string }[];
+}
