@@ -1,4 +1,4 @@
-import type { ReadEventsOptions } from '../events/event-reader.ts';
+import type { ContentPolicy } from '../events/event-projector.ts';
 import type { RunEvent } from '../events/event-schemas.ts';
 import type { SteeringOutcome } from '../turn/steering-queue.ts';
 import type { RunResult } from './run-result.ts';
@@ -13,7 +13,7 @@ export interface RunEventOptions {
    */
   readonly from?: number;
   /** With prompts, answers, arguments and results. Default false: sizes and hashes in their place. */
-  readonly content?: boolean;
+  readonly content?: ContentPolicy;
   readonly signal?: AbortSignal;
 }
 
@@ -44,6 +44,3 @@ export interface Run<out Output = string> {
   /** Lets the step under way and its tools finish, then ends the turn as completed. */
   stopAfterStep(): void;
 }
-
-/** How {@link Run.events} reads; made by the runtime. */
-export type EventSource = (options: ReadEventsOptions) => AsyncIterable<RunEvent>;
