@@ -70,7 +70,7 @@ function issuesOf(
         },
       ];
     default:
-      return [{ path, problem: safeProblem(issue, args) }];
+      return [{ path, problem: safeProblem(issue, args, path) }];
   }
 }
 
@@ -94,10 +94,22 @@ function unionIssues(
   ];
 }
 
-function safeProblem(issue: z.core.$ZodIssue, args: JsonObject): string {
+function safeProblem(issue: z.core.$ZodIssue, args: JsonObject, path: readonly (string | number)[]): string {
+  // zod's own words for an absent field are those for a wrong type.
+  const isDefault = issue.code === 'invalid_type' && issue.message.startsWith('Invalid input: expected');
+  if (isDefault) return `${isAbsent(args, path) ? 'is required, ' : ''}expected ${issue.expected}`;
   const message = safeText(issue.message, MAX_PROBLEM_CHARS);
   if (!mentionsValue(message, args)) return message;
   return issue.code === 'invalid_type' ? `expected ${issue.expected}` : `is not accepted (${issue.code})`;
+}
+
+function isAbsent(args: JsonObject, path: readonly (string | number)[]): boolean {
+  let at: unknown = args;
+  for (const key of path) {
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return true;
+    at = (at as { readonly [key: string | number]: unknown })[key];
+  }
+  return false;
 }
 
 /** Whether `text` holds a value of `args` as a word of its own. */

@@ -2,8 +2,7 @@ import type { JsonObject } from '../ledger/content.ts';
 import { type ArgumentIssue, issuesOfZod, issuesText } from './argument-issues.ts';
 import { cloneArguments } from './argument-snapshot.ts';
 import type { Validation } from './binding.ts';
-import { isZodSchema } from './define-tool.ts';
-import { describeFields, jsonSchemaForms } from './json-schema.ts';
+import { describeFields, isZodSchema, jsonSchemaForms } from './json-schema.ts';
 import { compileSchema, type SchemaValidator } from './schema-validator.ts';
 import type { Tool } from './tool.ts';
 

@@ -5,7 +5,7 @@ import type { WireTool } from '../model/adapter.ts';
 import { createArgumentCheck } from './argument-validation.ts';
 import type { Binding, BoundTool } from './binding.ts';
 import { isToolName } from './define-tool.ts';
-import { sourceSchema, toJsonSchema } from './json-schema.ts';
+import { jsonSchemaForms } from './json-schema.ts';
 import { lookAlikeKeys } from './look-alike.ts';
 import { safeName, safeText } from './safe-text.ts';
 import type { Tool } from './tool.ts';
@@ -95,17 +95,18 @@ function assignWireNames(names: readonly string[]): ReadonlyMap<string, string> 
 
 function bindTool(tool: Tool, wireName: string, options: BindOptions): BoundTool {
   const { name, description, inputSchema } = tool;
+  const { source, wire } = jsonSchemaForms(inputSchema, name);
   const definition: WireTool = Object.freeze({
     name: wireName,
     description: safeText(description, options.maxDescriptionChars),
-    inputSchema: toJsonSchema(inputSchema, name),
+    inputSchema: wire,
   });
   return Object.freeze({
     tool,
     name,
     definition,
     // Over what the author wrote, whole: a change where a model does not see it is a change too.
-    schemaHash: sha256(canonicalJson({ name, description, schema: sourceSchema(inputSchema, name) })),
+    schemaHash: sha256(canonicalJson({ name, description, schema: source })),
     schemaChars: JSON.stringify(definition).length,
     validate: createArgumentCheck(tool),
   });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { SwarmError } from '../errors.ts';
 import { recoveryModeSchema } from '../ledger/records.ts';
+import { isZodSchema, sourceSchema } from './json-schema.ts';
 import { safeName } from './safe-text.ts';
 import type { InputOf, InputSchema, Tool, ToolDefinition, TypedTool } from './tool.ts';
 
@@ -9,11 +10,6 @@ const TOOL_NAME = /^[A-Za-z0-9_.:-]{1,256}$/;
 /** True for a name a tool may have; providers may still see an alias of it. */
 export function isToolName(name: unknown): name is string {
   return typeof name === 'string' && TOOL_NAME.test(name);
-}
-
-/** True for a schema made by zod 4. */
-export function isZodSchema(schema: unknown): schema is z.ZodType {
-  return typeof schema === 'object' && schema !== null && '_zod' in schema;
 }
 
 const fn = z.custom<(...args: never[]) => unknown>(
@@ -52,7 +48,8 @@ const definitionSchema = z.strictObject({
  * The input type of `execute` follows from `inputSchema`, the type of `ctx.context` from an annotation:
  * `execute(input, ctx: ToolContext<MyContext>)`.
  *
- * @throws SwarmError 'invalid-definition' naming the tool and the field that is unknown, missing or contradictory
+ * @throws SwarmError 'invalid-definition' naming the tool and the field that is unknown, missing or contradictory;
+ * 'unusable-schema' for a JSON Schema that is no bounded plain JSON
  * @example
  * const add = defineTool({
  *   name: 'add',
@@ -72,7 +69,10 @@ export function defineTool<S extends InputSchema, Output, Context = unknown>(
     kind: 'tool',
     name: given.name,
     description: given.description,
-    inputSchema: given.inputSchema,
+    // A JSON Schema is copied: what its owner changes later must not change the tool.
+    inputSchema: isZodSchema(given.inputSchema)
+      ? given.inputSchema
+      : sourceSchema(given.inputSchema, given.name),
     outputSchema: given.outputSchema,
     defer: given.defer ?? 'never',
     group: given.group,

@@ -1,31 +1,58 @@
 import { type Context, createContext, Script } from 'node:vm';
 
-/** A compiled pattern as ajv uses it. */
+/** A compiled pattern as a schema validator uses it. */
 export interface GuardedPattern {
   test(text: string): boolean;
 }
 
-/** Time a pattern that may backtrack without end is given. */
+/** Compiles the patterns of one schema and bounds what a validation may spend on them. */
+export interface PatternGuard {
+  compile(source: string, flags: string): GuardedPattern;
+  /** Starts a validation: its patterns have the whole budget again. */
+  reset(): void;
+}
+
+/** Time one match may take, and all matches of a validation together. */
 const MAX_MATCH_MS = 50;
-/** Texts up to this length cost little with any pattern that repeats no repetition. */
+const MAX_TOTAL_MS = 1_000;
+/** Texts up to these lengths cost little: the first with any pattern, the second with one that repeats one thing only. */
+const MAX_SUSPECT_CHARS = 12;
 const MAX_PLAIN_CHARS = 1_000;
 
-/** A repeated group that itself repeats or chooses, or a back reference: what exponential matching needs. */
-const SUSPECT = /\((?:[^()\\]|\\.)*[*+|}](?:[^()\\]|\\.)*\)[*+{?]|\)\)[*+{]|\\[1-9]|\\k</;
-
 /**
- * A pattern out of a schema that somebody else wrote, safe to run on text that a model wrote: a match that could
- * backtrack without end is stopped after 50 ms and counts as no match. A pattern JavaScript cannot read matches
- * everything: it is the tool's own business to check further.
+ * Makes patterns out of a schema that somebody else wrote safe to run on text that a model wrote. What could backtrack
+ * without end is stopped in time and counts as no match, so the text is refused. A pattern JavaScript cannot read
+ * matches everything: its tool has to check further itself.
  */
-export function guardedPattern(source: string, flags: string): GuardedPattern {
-  const pattern = compile(source, flags) ?? compile(source, '');
-  if (pattern === undefined) return { test: () => true };
-  const isSuspect = SUSPECT.test(source);
-  return {
-    test: (text) =>
-      isSuspect || text.length > MAX_PLAIN_CHARS ? testWithin(pattern, text) : pattern.test(text),
+export function createPatternGuard(): PatternGuard {
+  let leftMs = MAX_TOTAL_MS;
+  const testWithin = (pattern: RegExp, text: string) => {
+    if (leftMs < 1) return false;
+    const startedMs = performance.now();
+    const matches = interruptibleTest(pattern, text, Math.ceil(Math.min(MAX_MATCH_MS, leftMs)));
+    leftMs -= performance.now() - startedMs;
+    return matches;
   };
+  return {
+    reset() {
+      leftMs = MAX_TOTAL_MS;
+    },
+    compile(source, flags) {
+      const pattern = compile(source, flags) ?? compile(source, '');
+      if (pattern === undefined) return { test: () => true };
+      const plainChars = mayBacktrack(source) ? MAX_SUSPECT_CHARS : MAX_PLAIN_CHARS;
+      return {
+        test: (text) => (text.length > plainChars ? testWithin(pattern, text) : pattern.test(text)),
+      };
+    },
+  };
+}
+
+/** Two repetitions can feed each other, and a back reference can repeat anything; nothing else takes long. */
+function mayBacktrack(source: string): boolean {
+  if (/\\(?:[1-9]|k<)/.test(source)) return true;
+  const structure = source.replace(/\\./gs, 'x').replace(/\[[^\]]*\]/g, 'x');
+  return (structure.match(/[*+{]/g)?.length ?? 0) > 1;
 }
 
 function compile(source: string, flags: string): RegExp | undefined {
@@ -40,12 +67,13 @@ function compile(source: string, flags: string): RegExp | undefined {
 const script = new Script('pattern.test(text)');
 let sandbox: (Context & { pattern?: RegExp; text?: string }) | undefined;
 
-function testWithin(pattern: RegExp, text: string): boolean {
+/** The engine checks for interrupts while it backtracks; a timeout of `vm` is the one way to send one. */
+function interruptibleTest(pattern: RegExp, text: string, timeoutMs: number): boolean {
   sandbox ??= createContext({});
   sandbox.pattern = pattern;
   sandbox.text = text;
   try {
-    return script.runInContext(sandbox, { timeout: MAX_MATCH_MS }) === true;
+    return script.runInContext(sandbox, { timeout: timeoutMs }) === true;
   } catch {
     // The only thing that can be thrown is the end of the time.
     return false;

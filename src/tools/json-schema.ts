@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { SwarmError } from '../errors.ts';
 import type { JsonObject } from '../ledger/content.ts';
 import { copyPlain } from './argument-snapshot.ts';
-import { isZodSchema } from './define-tool.ts';
 import { isObject, NEVER, normalForm } from './schema-normal-form.ts';
 import { fieldsText, objectRoot } from './schema-root.ts';
 import type { InputSchema } from './tool.ts';
@@ -18,23 +17,35 @@ const SCHEMA_BOUNDS = { maxBytes: 256 * 1024, maxDepth: 64, maxKeys: 10_000 };
  * @throws SwarmError 'unusable-schema' naming the tool, where no such schema exists
  */
 export function toJsonSchema(inputSchema: InputSchema, toolName: string): JsonObject {
-  const root = objectRoot(jsonSchemaForms(inputSchema, toolName).normal);
-  if (root === undefined) throw unusable(toolName, 'it allows no object');
-  return frozen(root, toolName);
+  return jsonSchemaForms(inputSchema, toolName).wire;
+}
+
+/** One schema in its three forms; all deep-frozen. */
+export interface SchemaForms {
+  /** As its author meant it: what arguments are checked against. */
+  readonly source: JsonObject;
+  /** Without references; the root may still be a union. */
+  readonly normal: JsonObject;
+  /** What a provider gets. */
+  readonly wire: JsonObject;
 }
 
 /**
- * `inputSchema` as JSON Schema: as its author meant it, and in normal form, where the root may still be a union.
+ * The forms of `inputSchema`; see {@link toJsonSchema}.
  * @throws SwarmError 'unusable-schema' naming the tool
  */
-export function jsonSchemaForms(
-  inputSchema: InputSchema,
-  toolName: string,
-): { readonly source: JsonObject; readonly normal: JsonObject } {
+export function jsonSchemaForms(inputSchema: InputSchema, toolName: string): SchemaForms {
   const source = sourceSchema(inputSchema, toolName);
   const normal = normalForm(source, toolName);
   if (normal === NEVER) throw unusable(toolName, 'it allows nothing');
-  return { source, normal };
+  const wire = objectRoot(normal);
+  if (wire === undefined) throw unusable(toolName, 'it allows no object');
+  return { source, normal: frozen(normal, toolName), wire: frozen(wire, toolName) };
+}
+
+/** True for a schema made by zod 4. */
+export function isZodSchema(schema: unknown): schema is z.ZodType {
+  return typeof schema === 'object' && schema !== null && '_zod' in schema;
 }
 
 /**

@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import { canonicalJson } from '../ledger/canonical-json.ts';
 import type { JsonObject } from '../ledger/content.ts';
+import { DEFAULT_LIMITS } from '../limits.ts';
 import type { BoundTool } from './binding.ts';
+import { cutChars } from './safe-text.ts';
 import type { ToolScope } from './tool.ts';
 
 /** What a policy is asked about: one call, before anything of it runs. */
@@ -80,7 +82,14 @@ function denial(verdict: Exclude<Verdict, 'allow' | 'ask'>): PermissionDecision 
   if (verdict === 'deny') return { type: 'deny' };
   const reason: unknown =
     typeof verdict === 'object' && verdict !== null && verdict.type === 'deny' ? verdict.reason : undefined;
-  return { type: 'deny', reason: typeof reason === 'string' ? reason : 'the policy gave no usable verdict' };
+  return {
+    type: 'deny',
+    reason: typeof reason === 'string' ? bounded(reason) : 'the policy gave no usable verdict',
+  };
+}
+
+function bounded(reason: string): string {
+  return cutChars(reason, DEFAULT_LIMITS.approvals.maxReasonChars);
 }
 
 async function needsApproval(

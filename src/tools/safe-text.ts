@@ -43,8 +43,9 @@ export function stripControl(text: string): string {
 }
 
 const ESC = '(?:\\u001B';
-// String controls (OSC, DCS, SOS, PM, APC) run to their terminator, or to the next escape where it is missing.
-const STRING_BODY = '[^\\u0007\\u001B\\u009C]*(?:\\u0007|\\u001B\\\\|\\u009C)?';
+// String controls (OSC, DCS, SOS, PM, APC) run to their terminator; where it is missing, to the next escape or the end
+// of the line, so that an open one hides no more than that.
+const STRING_BODY = '[^\\n\\u0007\\u001B\\u009C]*(?:\\u0007|\\u001B\\\\|\\u009C)?';
 const ESCAPE_SEQUENCES = new RegExp(
   [
     `${ESC}[\\]PX^_]|[\\u009D\\u0090\\u0098\\u009E\\u009F])${STRING_BODY}`,

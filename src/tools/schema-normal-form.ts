@@ -242,16 +242,31 @@ class Normalizer {
 }
 
 function addType(draft: Draft, source: JsonObject): void {
-  const { type } = source;
-  const types = (isList(type) ? type : [type]).filter((one) => TYPES.has(one));
-  // OpenAPI's way to say the same.
-  if (source['nullable'] === true && types.length > 0 && !types.includes('null')) types.push('null');
-  const [first] = types;
-  // The filter above leaves names of types only.
-  if (first !== undefined) draft.type = (types.length === 1 ? first : [...new Set(types)]) as JsonValue;
   if (isList(source['enum']) && source['enum'].length > 0 && !hidesText(source['enum']))
     draft.enum = source['enum'];
   if (source['const'] !== undefined && !hidesText(source['const'])) draft.const = source['const'];
+  const types = typesOf(source) ?? typesOfValues(draft);
+  const [first] = types;
+  if (first !== undefined) draft.type = types.length === 1 ? first : types;
+}
+
+/** Names of the types, or undefined where a name is none of JSON Schema: then anything goes. */
+function typesOf(source: JsonObject): readonly JsonValue[] | undefined {
+  const { type } = source;
+  const types = new Set(isList(type) ? type : type === undefined ? [] : [type]);
+  if (types.size === 0 || [...types].some((one) => !TYPES.has(one))) return undefined;
+  // OpenAPI's way to say the same.
+  if (source['nullable'] === true) types.add('null');
+  return [...types];
+}
+
+/** Some providers want a type beside every set of values. */
+function typesOfValues({ enum: values, const: value }: Draft): readonly JsonValue[] {
+  const all = value !== undefined ? [value] : isList(values) ? values : [];
+  for (const type of ['string', 'number', 'boolean']) {
+    if (all.length > 0 && all.every((one) => typeof one === type)) return [type];
+  }
+  return [];
 }
 
 function addAnnotations(draft: Draft, source: JsonObject): void {

@@ -1,9 +1,10 @@
-import type { ErrorObject, ValidateFunction } from 'ajv';
+import type { ValidateFunction } from 'ajv';
 import type { Ajv2020 } from 'ajv/dist/2020.js';
 import { canonicalJson } from '../ledger/canonical-json.ts';
 import type { JsonObject } from '../ledger/content.ts';
-import { type ArgumentIssue, optionsText } from './argument-issues.ts';
-import { guardedPattern } from './guarded-pattern.ts';
+import { issuesOfAjv } from './ajv-issues.ts';
+import type { ArgumentIssue } from './argument-issues.ts';
+import { createPatternGuard, type PatternGuard } from './guarded-pattern.ts';
 import { isList, isObject } from './schema-normal-form.ts';
 
 /** Checks values against one JSON Schema; writes defaults into them. */
@@ -24,44 +25,48 @@ export async function compileSchema(source: JsonObject, fallback: JsonObject): P
   // Both classes share their interface; only the vocabulary differs.
   const classes = [Ajv2020, Ajv as unknown as AjvClass];
   const { $schema: _, ...schema } = source;
-  const first = firstCompiled(classes, [schema, fallback]);
-  return createValidator(first);
+  const guard = createPatternGuard();
+  const compiled = firstCompiled(
+    [schema, fallback].flatMap((one) => classes.map((ajvClass) => ({ ajvClass, schema: one, guard }))),
+  );
+  return createValidator(compiled);
 }
 
-interface Compiled {
+interface Dialect {
   readonly ajvClass: AjvClass;
   readonly schema: JsonObject;
+  readonly guard: PatternGuard;
+}
+
+interface Compiled extends Dialect {
   readonly validate: ValidateFunction;
 }
 
-function firstCompiled(classes: readonly AjvClass[], schemas: readonly JsonObject[]): Compiled {
+function firstCompiled(dialects: readonly Dialect[]): Compiled {
   let failure: unknown;
-  for (const schema of schemas) {
-    for (const ajvClass of classes) {
-      try {
-        return { ajvClass, schema, validate: newAjv(ajvClass, { allErrors: false }).compile(schema) };
-      } catch (error) {
-        failure = error;
-      }
+  for (const dialect of dialects) {
+    try {
+      return { ...dialect, validate: newAjv(dialect, false).compile(dialect.schema) };
+    } catch (error) {
+      failure = error;
     }
   }
   throw failure;
 }
 
-function newAjv(ajvClass: AjvClass, options: { readonly allErrors: boolean }): InstanceType<AjvClass> {
-  const regExp = Object.assign((source: string, flags: string) => guardedPattern(source, flags), {
-    code: 'guardedPattern',
-  });
+function newAjv({ ajvClass, guard }: Dialect, allErrors: boolean): InstanceType<AjvClass> {
   const ajv = new ajvClass({
     strict: false,
-    allErrors: options.allErrors,
+    allErrors,
     useDefaults: true,
     meta: false,
     validateSchema: false,
     validateFormats: false,
-    addUsedSchema: false,
+    // What a schema inherits, `toString` for one, is not a field.
+    ownProperties: true,
     logger: false,
-    code: { regExp },
+    // `code` is for validators written to a file, which none of these is.
+    code: { regExp: Object.assign(guard.compile, { code: 'guarded' }) },
   });
   // The built-in check compares every pair of items; a model may send many.
   ajv.removeKeyword('uniqueItems');
@@ -80,12 +85,16 @@ function createValidator(compiled: Compiled): SchemaValidator {
   let thorough: ((value: unknown) => readonly ArgumentIssue[]) | undefined;
   return {
     check(value) {
+      compiled.guard.reset();
       if (compiled.validate(value)) return [];
+      const first = issuesOfAjv(compiled.validate.errors ?? [], value);
       // Only a failure needs to name everything that is wrong, and only a small value may: each wrong item of a
       // large one would make an error of its own.
-      if (isLarge(value)) return issuesOfAjv(compiled.validate.errors ?? [], value);
+      if (isLarge(value)) return first;
       thorough ??= createThorough(compiled);
-      return thorough(value);
+      const all = thorough(value);
+      // The defaults of the first pass may have mended what failed; it failed all the same.
+      return all.length > 0 ? all : first;
     },
   };
 }
@@ -104,10 +113,10 @@ function isLarge(value: unknown): boolean {
 }
 
 /** Names every issue; where the schema is a union, those of the one form that was meant, else those of each form. */
-function createThorough({ ajvClass, schema }: Compiled): (value: unknown) => readonly ArgumentIssue[] {
-  const compile = (one: JsonObject) => newAjv(ajvClass, { allErrors: true }).compile(one);
-  const whole = compile(schema);
-  const forms = formsOf(schema).map(compile);
+function createThorough(dialect: Dialect): (value: unknown) => readonly ArgumentIssue[] {
+  const compile = (schema: JsonObject) => newAjv(dialect, true).compile(schema);
+  const whole = compile(dialect.schema);
+  const forms = formsOf(dialect.schema).map(compile);
   const issuesBy = (validate: ValidateFunction, value: unknown) =>
     validate(value) ? [] : issuesOfAjv(validate.errors ?? [], value);
   return (value) => {
@@ -143,46 +152,4 @@ function isOtherForm(validate: ValidateFunction): boolean {
     ({ keyword, instancePath }) =>
       (keyword === 'const' || keyword === 'enum') && instancePath.lastIndexOf('/') === 0,
   );
-}
-
-function issuesOfAjv(errors: readonly ErrorObject[], value: unknown): readonly ArgumentIssue[] {
-  const issues = errors.map((error) => issueOf(error, value));
-  // Where members of a union are named, that none of them fits goes without saying.
-  const specific = issues.filter((_, index) => !/^(?:any|one)Of$|^if$/.test(errors[index]?.keyword ?? ''));
-  return specific.length > 0 ? specific : issues;
-}
-
-function issueOf(error: ErrorObject, value: unknown): ArgumentIssue {
-  const path = pathOf(error.instancePath, value);
-  // Parameters of the built-in keywords; each keyword has its own.
-  const params = error.params as { readonly [name: string]: unknown };
-  switch (error.keyword) {
-    case 'required':
-      return { path: [...path, String(params['missingProperty'])], problem: 'is required' };
-    case 'additionalProperties':
-    case 'unevaluatedProperties':
-      return {
-        path: [...path, String(params['additionalProperty'] ?? params['unevaluatedProperty'])],
-        problem: 'is not a field of this call',
-      };
-    case 'type':
-      return { path, problem: `expected ${[params['type']].flat().join(' or ')}` };
-    case 'enum':
-      return { path, problem: optionsText([params['allowedValues']].flat()) };
-    case 'const':
-      return { path, problem: optionsText([params['allowedValue']]) };
-    default:
-      return { path, problem: error.message ?? `breaks ${error.keyword}` };
-  }
-}
-
-function pathOf(pointer: string, value: unknown): readonly (string | number)[] {
-  const path: (string | number)[] = [];
-  let at: unknown = value;
-  for (const token of pointer.split('/').slice(1)) {
-    const key = token.replaceAll('~1', '/').replaceAll('~0', '~');
-    path.push(Array.isArray(at) ? Number(key) : key);
-    at = typeof at === 'object' && at !== null ? (at as { readonly [key: string]: unknown })[key] : undefined;
-  }
-  return path;
 }
