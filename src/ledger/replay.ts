@@ -24,6 +24,8 @@ export function replayTurn(records: readonly LedgerRecord[], turnId: string): Tu
     calls: new Map(),
     backingOff: false,
     closing: false,
+    stepOpen: false,
+    projectsAgain: false,
   };
   for (const record of records) {
     if (record.turn !== turnId) continue;
@@ -42,6 +44,10 @@ interface ReplayFold {
   backingOff: boolean;
   /** A failure of a step already closes the turn. */
   closing: boolean;
+  /** A step is open. */
+  stepOpen: boolean;
+  /** The turn was resumed with a step open: its request is projected again. */
+  projectsAgain: boolean;
 }
 
 function foldTurnEvent(fold: ReplayFold, record: LedgerRecord): void {
@@ -50,7 +56,12 @@ function foldTurnEvent(fold: ReplayFold, record: LedgerRecord): void {
     case 'turn.opened':
       turn.push({ type: 'OPENED' });
       return;
+    case 'request.prepared':
+      if (fold.projectsAgain) turn.push({ type: 'PROJECTED' });
+      fold.projectsAgain = false;
+      return;
     case 'step.opened':
+      fold.stepOpen = true;
       if (record.data.index > 1) turn.push({ type: 'CONTINUE' });
       turn.push({ type: 'PROJECTED' });
       return;
@@ -86,6 +97,7 @@ function foldTurnEvent(fold: ReplayFold, record: LedgerRecord): void {
       turn.push({ type: 'PAUSED', reason: record.data.reason });
       return;
     case 'turn.resumed':
+      fold.projectsAgain = fold.stepOpen;
       turn.push({ type: 'RESUMED' });
       return;
     case 'turn.closed':
@@ -106,6 +118,7 @@ function closeFirst(fold: ReplayFold, record: RecordOf<'permission.cancelled'>):
 function foldStepClosed(fold: ReplayFold, record: RecordOf<'step.closed'>): void {
   const stepId = record.step ?? '';
   const { status, calls, failure } = record.data;
+  fold.stepOpen = false;
   if (status === 'completed') fold.turn.push({ type: 'STEP_COMPLETED', stepId, calls });
   if (status !== 'failed') return;
   fold.closing = true;
