@@ -50,6 +50,8 @@ const SWARM_ERROR_CODES = {
   'mailbox-full': 'The mailbox of the session is full.',
   'ceiling-changed': 'The tools a session may use differ from those recorded at its start.',
   'reader-too-slow': 'An event reader fell behind its bound.',
+  'too-many-readers': 'More readers are attached than the bound allows.',
+  'sink-failed': 'A sink did not take events, or did not answer in time.',
   // testing
   'script-unplayed': 'A scripted model or server has steps left, or was asked for more than it holds.',
   'fault-injected': 'A fault point fired (tests only).',

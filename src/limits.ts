@@ -99,6 +99,17 @@ export const DEFAULT_LIMITS = {
     maxReaderBacklog: 10_000,
     /** Readers of one run. */
     maxReaders: 64,
+    /** Bytes of one event with content; over it the content stays behind. */
+    maxEventBytes: 256 * KIB,
+    /** Events a sink is handed at once. */
+    maxBatchEvents: 256,
+    /** Time a sink has to take a batch before it counts as failed. */
+    sinkTimeoutMs: 30_000,
+    /** First and longest pause before a sink that failed is asked again. */
+    sinkBackoffMs: 100,
+    maxSinkBackoffMs: 30_000,
+    /** Time sinks have to catch up when the runtime closes. */
+    drainMs: 5_000,
   },
 } as const;
 

@@ -1,0 +1,315 @@
+import { z } from 'zod';
+import {
+  artifactRefSchema,
+  jsonObjectSchema,
+  jsonValueSchema,
+  toolOutputSchema,
+  usageSchema,
+  userPartSchema,
+} from '../ledger/content.ts';
+import {
+  approvalScopeSchema,
+  failureSchema,
+  recoveryModeSchema,
+  stopReasonSchema,
+  turnStatusSchema,
+} from '../ledger/records.ts';
+
+const text = z.string();
+const texts = z.array(z.string());
+const id = z.string();
+const ids = z.array(z.string());
+const hash = z.string();
+const count = z.int().nonnegative();
+const ms = z.number().nonnegative();
+const flag = z.boolean();
+
+/** What is said of content that stays behind: its size in bytes of UTF-8 and the hash of them (of the JSON text). */
+export const digestSchema = z.object({ bytes: count, sha256: hash });
+
+/** Size and hash of content that an event leaves out. */
+export type Digest = z.infer<typeof digestSchema>;
+
+/** A failure without its message, which may quote a prompt. */
+const failureFacts = z.object(failureSchema.omit({ message: true }).shape);
+
+/**
+ * One event: `facts` are always there. `content` (what people, models and tools said) is there only where a
+ * policy lets it out; otherwise `digests` has an entry of the same name for each part that was left out.
+ */
+function eventData<F extends z.ZodRawShape, C extends z.ZodRawShape>(facts: F, content: C) {
+  return { facts: z.object(facts), content: z.object(content) };
+}
+
+const none = {};
+
+const stepEnd = {
+  attempts: count,
+  calls: count,
+  finish: text.optional(),
+  rawFinish: text.optional(),
+  usage: usageSchema.optional(),
+  modelId: text.optional(),
+  responseId: text.optional(),
+};
+
+/**
+ * The closed table of public events, `<kind>.<name>`. Adding an optional field keeps the version of an event;
+ * anything else needs a new one.
+ */
+export const EVENT_DATA = {
+  'session.opened': eventData(
+    {
+      kind: z.enum(['agent', 'graph']),
+      ceilingHash: hash,
+      ceilingTools: count,
+      agentPath: texts,
+      depth: count,
+      origin: z.object({ session: id, seq: count, hash }).optional(),
+    },
+    none,
+  ),
+  'session.closed': eventData({}, { reason: text }),
+
+  'turn.opened': eventData(
+    {
+      ordinal: count,
+      run: id,
+      inputParts: count,
+      boundTools: count,
+      boundHash: hash,
+      discovery: text,
+      model: text,
+      instructionsHash: hash,
+      budget: jsonObjectSchema.optional(),
+    },
+    { input: z.array(userPartSchema) },
+  ),
+  'turn.paused': eventData({ reason: z.enum(['approval', 'indeterminate']), open: ids }, none),
+  'turn.resumed': eventData({ run: id }, none),
+  'turn.closed': eventData(
+    {
+      status: turnStatusSchema,
+      stopReason: stopReasonSchema,
+      steps: count,
+      toolCalls: count,
+      usage: usageSchema.optional(),
+      error: failureFacts.optional(),
+    },
+    { output: jsonValueSchema, reason: text, message: text },
+  ),
+
+  'step.started': eventData(
+    { index: count, visible: texts, active: texts, toolsHash: hash, schemaChars: count },
+    none,
+  ),
+  'step.completed': eventData(stepEnd, none),
+  'step.failed': eventData(
+    { ...stepEnd, status: z.enum(['failed', 'aborted']), failure: failureFacts.optional() },
+    { message: text },
+  ),
+
+  'attempt.started': eventData({ attempt: count, sha256: hash }, none),
+  'attempt.failed': eventData({ attempt: count, retryable: flag, failure: failureFacts }, { message: text }),
+  'attempt.retry-scheduled': eventData(
+    { attempt: count, maxAttempts: count, delayMs: ms, reason: text },
+    none,
+  ),
+
+  'tool.called': eventData(
+    {
+      ordinal: count,
+      wireId: text,
+      toolName: text,
+      requestedName: text.optional(),
+      argsHash: hash,
+      argsRef: artifactRefSchema.optional(),
+      schemaHash: hash.optional(),
+      /** Whether the arguments can be used; `complaint` says what is wrong with them. */
+      valid: flag,
+      repaired: texts.optional(),
+    },
+    { args: jsonObjectSchema, complaint: text },
+  ),
+  'tool.refused': eventData({ code: text, toolName: text }, { text }),
+  'tool.dispatched': eventData(
+    {
+      operationId: id,
+      toolName: text,
+      recovery: recoveryModeSchema,
+      argsHash: hash,
+      generation: count,
+      edited: flag,
+    },
+    { editedArgs: jsonObjectSchema },
+  ),
+  'tool.progressed': eventData({}, { text }),
+  'tool.settled': eventData(
+    {
+      operationId: id,
+      toolName: text,
+      status: z.enum(['success', 'error', 'aborted', 'timeout', 'abandoned', 'interrupted']),
+      outputType: z.enum(['text', 'error', 'json', 'content']),
+      resultRef: artifactRefSchema.optional(),
+      durationMs: ms,
+      endsTurn: flag.optional(),
+    },
+    { output: toolOutputSchema, result: jsonValueSchema },
+  ),
+  'tool.indeterminate': eventData({ operationId: id, toolName: text, reason: text }, none),
+  'tool.reconciled': eventData(
+    {
+      operationId: id,
+      decision: z.enum(['retry', 'abandon', 'settle', 'reconciled']),
+    },
+    { evidence: text },
+  ),
+
+  'discovery.searched': eventData(
+    {
+      limit: count,
+      ranked: texts,
+      activated: texts,
+      alreadyActive: texts,
+      omittedByLimit: count,
+      omittedByBytes: count,
+      schemaChars: count,
+      durationMs: ms,
+    },
+    { query: text },
+  ),
+  'discovery.activated': eventData({ names: texts, schemaChars: count }, none),
+  'discovery.cleared': eventData({ names: texts }, none),
+
+  'approval.requested': eventData(
+    {
+      request: id,
+      kind: z.enum(['permission', 'question']),
+      toolName: text,
+      argsHash: hash,
+      schemaHash: hash.optional(),
+      rememberable: flag,
+      /** Milliseconds since the epoch; absent = never. */
+      expiresAt: z.number().optional(),
+    },
+    { question: text, scopeKey: text },
+  ),
+  'approval.decided': eventData(
+    {
+      request: id,
+      decision: z.enum(['approve', 'deny']),
+      scope: approvalScopeSchema,
+      argsHash: hash,
+      edited: flag,
+      /** The request whose remembered decision this one follows. */
+      by: id.optional(),
+    },
+    { reason: text, editedInput: jsonObjectSchema, answer: text },
+  ),
+  /** The request is gone without a decision: its time is over, or what it was asked for is. */
+  'approval.expired': eventData(
+    { request: id, cause: z.enum(['deadline', 'cancelled']), reason: text.optional() },
+    none,
+  ),
+
+  'steering.accepted': eventData({ id }, { text }),
+  'steering.injected': eventData({ ids }, none),
+  'steering.undelivered': eventData({ ids, reason: text }, none),
+
+  'child.intended': eventData({ child: id, agent: text, specHash: hash.optional() }, { input: text }),
+  'child.started': eventData({ child: id, agent: text }, none),
+  'child.finished': eventData(
+    {
+      child: id,
+      agent: text,
+      status: turnStatusSchema,
+      /** Last position of the child's ledger and its hash. */
+      headSeq: count,
+      headHash: hash,
+      usage: usageSchema.optional(),
+      resultRef: artifactRefSchema.optional(),
+    },
+    { output: jsonValueSchema },
+  ),
+  'child.lost': eventData({ child: id, agent: text, reason: text }, none),
+
+  'handoff.taken': eventData({ to: text, child: id }, { input: text }),
+  'handoff.refused': eventData({ to: text, reason: text }, none),
+
+  'graph.updated': eventData({ version: count, added: texts, removed: texts }, none),
+  'graph.claimed': eventData({ work: id, node: text, attempt: count }, none),
+  'graph.readied': eventData({ work: id, node: text }, none),
+  'graph.finished': eventData(
+    { status: turnStatusSchema, usage: usageSchema.optional(), error: failureFacts.optional() },
+    { output: jsonValueSchema, message: text },
+  ),
+  'node.started': eventData({ node: text, work: id, attempt: count, child: id.optional() }, none),
+  'node.finished': eventData(
+    {
+      node: text,
+      work: id,
+      attempt: count,
+      status: z.enum(['completed', 'failed', 'cancelled', 'indeterminate']),
+      child: id.optional(),
+      durationMs: ms.optional(),
+      error: failureFacts.optional(),
+    },
+    { output: jsonValueSchema, message: text },
+  ),
+  'node.skipped': eventData({ node: text, reason: text }, none),
+
+  'message.received': eventData({ from: text, parts: count }, { content: z.array(userPartSchema) }),
+  'message.refused': eventData({ from: text, reason: text }, none),
+
+  'compaction.committed': eventData(
+    { coversSeq: count, fromChars: count, toChars: count, summaryRef: artifactRefSchema.optional() },
+    { summary: text },
+  ),
+  'compaction.skipped': eventData({ reason: text }, none),
+
+  'budget.exceeded': eventData({ budget: text, limit: z.number(), used: z.number() }, none),
+
+  /** Of running machines, not of the ledger: for inspection, and on no bus unless asked for. */
+  'machine.transitioned': eventData(
+    {
+      machine: text,
+      instance: id,
+      parentInstance: id.optional(),
+      /** Counts from 1 in one process. */
+      number: count,
+      from: text,
+      to: text,
+      event: text,
+      illegal: flag.optional(),
+      replayed: flag.optional(),
+      fault: flag.optional(),
+      final: flag.optional(),
+      meta: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])),
+    },
+    none,
+  ),
+} as const;
+
+/** `<kind>.<name>` of every public event. */
+export type EventType = keyof typeof EVENT_DATA;
+
+/** Events that are no fact of a ledger: they are seen live or not at all. */
+export type LiveEventType = 'machine.transitioned';
+
+/** Events made of ledger records. */
+export type DurableEventType = Exclude<EventType, LiveEventType>;
+
+type Parts<T extends EventType> = (typeof EVENT_DATA)[T];
+
+/** What an event of type `T` always says. */
+export type EventFacts<T extends EventType> = z.infer<Parts<T>['facts']>;
+
+/** What an event of type `T` says where a policy lets content out. */
+export type EventContent<T extends EventType> = z.infer<Parts<T>['content']>;
+
+/** `data` of an event of type `T`. */
+export type EventData<T extends EventType> = Readonly<EventFacts<T>> &
+  Readonly<Partial<EventContent<T>>> & {
+    /** For each part of the content that was left out. */
+    readonly digests?: { readonly [K in keyof EventContent<T>]?: Digest };
+  };
