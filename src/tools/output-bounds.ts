@@ -58,14 +58,15 @@ export function statusOf(output: ToolOutput): 'success' | 'error' {
 
 /** The error inside a returned value, if it is one. */
 function failureOf(value: unknown): unknown {
-  if (value instanceof Error) return value;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  if (typeof value !== 'object' || value === null) return undefined;
   try {
+    if (value instanceof Error) return value;
+    if (Array.isArray(value)) return undefined;
     const { error, ...rest } = value as { readonly error?: unknown };
     if (typeof error !== 'string' || error === '') return undefined;
     return Object.keys(rest).length === 0 ? error : `${error}\n${JSON.stringify(toPlainJson(rest))}`;
   } catch {
-    // A getter threw; the default output names what cannot be read.
+    // A getter or a proxy threw; the default output names what cannot be read.
     return undefined;
   }
 }

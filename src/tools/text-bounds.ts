@@ -19,7 +19,8 @@ const DEFAULT_REST = 'Ask for a smaller part to see the rest.';
  * lone line end over a bound is dropped without a marker.
  */
 export function boundText(text: string, bounds: TextBounds): BoundedText {
-  const cut = Math.min(endOfLines(text, bounds.maxLines), endOfBytes(text, bounds.maxBytes));
+  let cut = Math.min(endOfLines(text, bounds.maxLines), endOfBytes(text, bounds.maxBytes));
+  if (text[cut] === '\n' && text[cut - 1] === '\r') cut -= 1;
   if (cut >= text.length) return { text, truncated: false };
   const head = text.slice(0, cut);
   const removed = text.slice(cut).replace(/^\r?\n/, '');
@@ -51,8 +52,7 @@ function endOfLines(text: string, maxLines: number): number {
     at = text.indexOf('\n', at + 1);
     if (at === -1) return text.length;
   }
-  if (at === text.length - 1) return text.length;
-  return text[at - 1] === '\r' ? at - 1 : at;
+  return at === text.length - 1 ? text.length : at;
 }
 
 /** Index of the first character that does not fit into `maxBytes` of UTF-8. */
