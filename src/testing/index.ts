@@ -1,4 +1,14 @@
 export { type FakeClock, fakeClock, settlePromises } from './fake-clock.ts';
+export {
+  createFaultPoints,
+  type Fault,
+  type FaultAction,
+  type FaultPoint,
+  type FaultPoints,
+  type FaultSite,
+} from './fault-points.ts';
+export { type FaultyLedger, faultyLedger } from './faulty-ledger.ts';
+export { type FaultyModel, faultyModel } from './faulty-model.ts';
 export { createGate, type Gate } from './gate.ts';
 export {
   type PairedCall,
@@ -6,6 +16,7 @@ export {
   pairingViolations,
   toolNameViolations,
 } from './pairing-validator.ts';
+export { type RecordingSink, type RecordingSinkOptions, recordingSink } from './recording-sink.ts';
 export {
   type DeltaRule,
   type FailureOptions,
