@@ -157,7 +157,7 @@ async function recover(core: RuntimeCore, sessionId: string | undefined): Promis
 
 async function abandon(core: RuntimeCore, sessionId: string, reason: string): Promise<void> {
   core.assertOpen();
-  const turn = core.registry.find(sessionId)?.turn;
+  const turn = await core.registry.find(sessionId)?.turnOrIdle();
   if (turn !== undefined) {
     turn.stop.stop({ type: 'interrupted', reason });
     return core.registry.find(sessionId)?.settled();

@@ -1,9 +1,10 @@
 import type { Clock } from '../clock.ts';
-import { SwarmError } from '../errors.ts';
+import { isSwarmError, SwarmError } from '../errors.ts';
 import type { IdSource } from '../ids.ts';
 import { withArguments } from '../ledger/call-arguments.ts';
 import type { JsonValue } from '../ledger/content.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { SessionIdentity } from '../ledger/records.ts';
 import { findRequest } from '../ledger/recovery.ts';
 import { callStatus, foldSession, type SessionFacts } from '../ledger/turn-facts.ts';
 import type { Limits } from '../limits.ts';
@@ -72,16 +73,37 @@ async function pending(
 async function decide(options: ApprovalsOptions, id: string, decision: ApprovalDecision): Promise<void> {
   const ledger = await options.ledger;
   const sessionId = id.split('.')[0] ?? '';
-  const desk = options.registry.find(sessionId)?.turn?.approvals;
-  if (desk?.knows(id) === true) return desk.decide(id, decision);
-  const facts = foldSession(await ledger.read(sessionId));
-  if (findRequest(facts, id) === undefined) judgeRepeat(id, undefined, decision);
-  const identity = await identityOf(ledger, sessionId);
+  for (;;) {
+    const turn = await options.registry.find(sessionId)?.turnOrIdle();
+    if (turn?.approvals.knows(id) === true) return turn.approvals.decide(id, decision);
+    const facts = foldSession(await ledger.read(sessionId));
+    const found = findRequest(facts, id);
+    if (found === undefined) return judgeRepeat(id, undefined, decision);
+    const isOpenHere =
+      turn !== undefined && found.turn.turnId === turn.turnId && callStatus(found.call) === 'parked';
+    if (isOpenHere) return turn.approvals.decideWhenParked(id, decision);
+    const identity = await identityOf(ledger, sessionId);
+    // A session that came to life meanwhile decides itself: its mailbox may wait for this very decision.
+    const actor = options.registry.find(sessionId);
+    if (actor === undefined || (turn !== undefined && actor.turn === turn)) {
+      return decideFromOutside(options, ledger, identity, { id, decision });
+    }
+  }
+}
+
+async function decideFromOutside(
+  options: ApprovalsOptions,
+  ledger: Ledger,
+  identity: SessionIdentity,
+  wanted: { readonly id: string; readonly decision: ApprovalDecision },
+): Promise<void> {
   try {
-    await withSession(options, identity, (session) => decideStored(options, session, id, decision));
+    await withSession(options, identity, (session) =>
+      decideStored(options, session, wanted.id, wanted.decision),
+    );
   } catch (error) {
-    if (!(error instanceof SwarmError && error.code === 'session-owned-elsewhere')) throw error;
-    await askOwner(options, ledger, sessionId, { id, decision });
+    if (!isSwarmError(error, 'session-owned-elsewhere')) throw error;
+    await askOwner(options, ledger, identity.session, wanted);
   }
 }
 

@@ -81,6 +81,8 @@ export class SessionActor {
   #held: Held | undefined;
   #machine: Lifecycle<'agent'> | undefined;
   #turn: TurnScope | undefined;
+  /** Resolves at the next change of the turn under way. */
+  #nextTurn = Promise.withResolvers<void>();
   #hooks: readonly Hooks[] = [];
 
   constructor(sessionId: SessionId, parts: SessionParts, onRetired: (actor: SessionActor) => void) {
@@ -91,6 +93,14 @@ export class SessionActor {
 
   /** The turn under way, if there is one. */
   get turn(): TurnScope | undefined {
+    return this.#turn;
+  }
+
+  /** The turn under way, once there is one, or `undefined` when the session has nothing more to do. */
+  async turnOrIdle(): Promise<TurnScope | undefined> {
+    while (this.#turn === undefined && this.#draining !== undefined) {
+      await Promise.race([this.#nextTurn.promise, this.#draining]);
+    }
     return this.#turn;
   }
 
@@ -162,7 +172,7 @@ export class SessionActor {
     } catch (error) {
       job.refuse(failureOf(error));
     } finally {
-      this.#turn = undefined;
+      this.#setTurn(undefined);
       if (job.wakes !== 'nothing') this.#machine?.send({ type: 'TURN_DONE', status: 'done' });
     }
   }
@@ -179,9 +189,7 @@ export class SessionActor {
           throw new SwarmError('machine-fault', 'a job without an agent has no machine');
         return machine;
       },
-      setTurn: (scope) => {
-        this.#turn = scope;
-      },
+      setTurn: (scope) => this.#setTurn(scope),
       turnSession: (agentPath) => ({
         sessionId: this.sessionId,
         rootId: held.log.identity.root,
@@ -195,6 +203,12 @@ export class SessionActor {
         random: parts.random,
       }),
     };
+  }
+
+  #setTurn(scope: TurnScope | undefined): void {
+    this.#turn = scope;
+    this.#nextTurn.resolve();
+    this.#nextTurn = Promise.withResolvers<void>();
   }
 
   async #hold(job: SessionJob): Promise<Held> {

@@ -87,6 +87,10 @@ export class ApprovalDesk {
   /** Settled requests of this turn, so that a repeated decision is told from a contradicting one. */
   readonly #settled = new Map<string, ApprovalDecision | 'expired' | 'cancelled'>();
   readonly #turnMemory = new Map<string, RememberedDecision>();
+  /** Decisions on requests that are open in the ledger and not parked here yet. */
+  #early: { readonly requestId: string; go(): void; fail(): void }[] = [];
+  /** No request will be parked any more. */
+  #over = false;
   /** Decisions being written: a second one waits for the first and is then judged against it. */
   #deciding: Promise<unknown> = Promise.resolve();
 
@@ -117,6 +121,22 @@ export class ApprovalDesk {
     this.#turnMemory.set(scopeKey, decision);
   }
 
+  /**
+   * Decides a request whose fact is durable and which this turn is about to park again, after a resume. Waits for
+   * that moment. @throws SwarmError as {@link decide}; 'unknown-approval' when the turn ends first
+   */
+  decideWhenParked(requestId: string, decision: ApprovalDecision): Promise<void> {
+    if (this.knows(requestId)) return this.decide(requestId, decision);
+    if (this.#over) return Promise.reject(unknownRequest(requestId));
+    return new Promise((resolve, reject) => {
+      this.#early.push({
+        requestId,
+        go: () => this.decide(requestId, decision).then(resolve, reject),
+        fail: () => reject(unknownRequest(requestId)),
+      });
+    });
+  }
+
   /** Facts of a request, for the commit that must precede {@link park}. */
   requestedRecord(request: ApprovalRequest): NewRecord {
     return {
@@ -144,6 +164,8 @@ export class ApprovalDesk {
       const parked: Parked = { request, resolve, timer: undefined };
       this.#parked.set(request.id, parked);
       if (request.expiresAt !== undefined) this.#armExpiry(parked, request.expiresAt);
+      for (const early of this.#early.filter((one) => one.requestId === request.id)) early.go();
+      this.#early = this.#early.filter((one) => one.requestId !== request.id);
     });
   }
 
@@ -165,7 +187,13 @@ export class ApprovalDesk {
     return run;
   }
 
+  #giveUpEarly(): void {
+    this.#over = true;
+    for (const early of this.#early.splice(0)) early.fail();
+  }
+
   async #cancelAll(reason: string): Promise<void> {
+    this.#giveUpEarly();
     const open = [...this.#parked.values()];
     if (open.length === 0) return;
     await this.#options.commit(
@@ -182,6 +210,7 @@ export class ApprovalDesk {
 
   /** Lets go of every open request without a fact: it stays open in the ledger. */
   detach(): void {
+    this.#giveUpEarly();
     for (const parked of [...this.#parked.values()]) {
       this.#options.clock.clearTimeout(parked.timer);
       this.#parked.delete(parked.request.id);
@@ -298,6 +327,10 @@ export function judgeRepeat(
   if (settled.decision !== decision.decision) {
     throw new SwarmError('approval-conflict', `the decision on ${requestId} was to ${settled.decision}`);
   }
+}
+
+function unknownRequest(requestId: string): SwarmError {
+  return new SwarmError('unknown-approval', `no approval request ${requestId} is known`);
 }
 
 /** @throws SwarmError 'approval-not-rememberable', 'approval-edit-invalid' */
