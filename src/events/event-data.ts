@@ -192,7 +192,7 @@ export const EVENT_DATA = {
       /** Milliseconds since the epoch; absent = never. */
       expiresAt: z.number().optional(),
     },
-    { question: text, scopeKey: text },
+    { question: text, scopeKey: text, input: jsonObjectSchema },
   ),
   'approval.decided': eventData(
     {

@@ -166,9 +166,9 @@ export const EVENT_TABLE: EventTable = {
   'permission.requested': {
     type: 'approval.requested',
     actor: 'runtime',
-    facts: ({ question: _, scopeKey: __, ...facts }) => facts,
+    facts: ({ question: _, scopeKey: __, input: ___, ...facts }) => facts,
     // The key of a decision holds the arguments it is for.
-    content: ({ question, scopeKey }) => ({ question, scopeKey }),
+    content: ({ question, scopeKey, input }) => ({ question, scopeKey, input }),
   },
   'permission.decided': {
     type: 'approval.decided',

@@ -187,7 +187,8 @@ export class SinkPump {
     let upTo = this.#cursor;
     let next = first;
     for (let seen = 0; seen < maxBatchEvents * RECORDS_AN_EVENT; seen += 1) {
-      const result = seen === 0 ? await next : await Promise.race([next, nextTurn()]);
+      // What is gathered goes out first; a failure behind it is met by the next batch.
+      const result = seen === 0 ? await next : await Promise.race([next, nextTurn()]).catch(later);
       if (result === LATER) break;
       if (result.done === true) return { events, upTo, next: undefined };
       const event = await this.#projector.project(result.value);
@@ -265,6 +266,10 @@ function started<T>(work: (signal: AbortSignal) => Promise<T>, signal: AbortSign
 }
 
 function ignore(): void {}
+
+function later(): typeof LATER {
+  return LATER;
+}
 
 /** Comes after everything that is there already. */
 function nextTurn(): Promise<typeof LATER> {
