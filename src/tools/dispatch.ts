@@ -10,7 +10,7 @@ import { errorText } from './error-text.ts';
 import { type Execution, executeWithin } from './execution.ts';
 import { type MaterializedOutput, materializeOutput } from './output-bounds.ts';
 import { createProgress } from './progress.ts';
-import { deniedText } from './refusals.ts';
+import { deniedText, turnEndedText } from './refusals.ts';
 import type { ClearedCall, Settlement, SettlingCall } from './settlement.ts';
 import type { ToolContext } from './tool.ts';
 
@@ -47,6 +47,7 @@ export async function dispatchCall(
   const refusal = await passExecuteGate(call, bound, cleared);
   if (refusal !== undefined) return refusal;
   const validation = await bound.validate(cleared.args);
+  if (scope.signal.aborted) return stopLate(call, bound, generation);
   if (validation.type === 'invalid') return refuseLate(call, bound, 'invalid-arguments', validation.message);
   const operationId = operationIdOf(facts.callId as CallId);
   try {
@@ -65,8 +66,10 @@ export async function dispatchCall(
     throw error;
   }
   machine.send({ type: 'PREPARED', operationId });
+  if (scope.signal.aborted) return settleUnentered(call, bound, operationId);
   const startedMs = scope.clock.monotonicMs();
   const execution = await enter(call, bound, { ...cleared, operationId, value: validation.value });
+  if (execution.type === 'abandoned' && scope.leaves) return leaveOpen(call, bound, operationId);
   const outcome = await outcomeOf(call, bound, cleared, execution);
   sendOutcome(call, outcome, execution);
   return commitOutcome(call, bound, outcome, {
@@ -90,7 +93,7 @@ async function passExecuteGate(
     stepId: facts.stepId,
     agentPath: scope.agentPath,
   });
-  if (result.type === 'allow') return undefined;
+  if (result.type === 'allow' || scope.signal.aborted) return undefined;
   return refuseLate(call, bound, 'gate-refused', deniedText(bound.name, result.reason));
 }
 
@@ -98,14 +101,39 @@ async function passExecuteGate(
 async function refuseLate(
   call: SettlingCall,
   bound: BoundTool,
-  code: 'gate-refused' | 'invalid-arguments',
+  code: 'gate-refused' | 'invalid-arguments' | 'turn-ended',
   text: string,
 ): Promise<Settlement> {
   const { scope, facts, machine } = call;
   await scope.commit([factOf(call, 'tool.refused', { code, text, toolName: bound.name })]);
-  machine.send({ type: 'REFUSED', code });
+  machine.send(code === 'turn-ended' ? { type: 'ABORT' } : { type: 'REFUSED', code });
   scope.loopGate.note(bound.name, facts.args, 'failure');
   return { type: 'refused' };
+}
+
+/** A stop before T1. A retry has a T1 of an earlier process behind it, whose outcome is as unknown as before. */
+async function stopLate(call: SettlingCall, bound: BoundTool, generation: number): Promise<Settlement> {
+  if (generation > 0) return { type: 'indeterminate' };
+  if (call.scope.leaves) return { type: 'detached' };
+  return refuseLate(call, bound, 'turn-ended', turnEndedText(bound.name, 'the turn was stopped'));
+}
+
+/** A stop between T1 and the implementation: the outcome is certain, so it is written. */
+function settleUnentered(call: SettlingCall, bound: BoundTool, operationId: string): Promise<Settlement> {
+  call.machine.send({ type: 'ABORT' });
+  const text = turnEndedText(bound.name, 'the turn was stopped');
+  const outcome: Outcome = { status: 'aborted', output: { type: 'error', text }, endsTurn: false };
+  return commitOutcome(call, bound, outcome, { operationId, durationMs: 0 });
+}
+
+/** The process goes and the implementation has not come back: nobody will know, so somebody must decide. */
+async function leaveOpen(call: SettlingCall, bound: BoundTool, operationId: string): Promise<Settlement> {
+  const reason = 'the process was closed while it ran';
+  await call.scope.commit([
+    factOf(call, 'tool.indeterminate', { operationId, toolName: bound.name, reason }),
+  ]);
+  call.machine.send({ type: 'OUTCOME_LOST', reason });
+  return { type: 'indeterminate' };
 }
 
 interface Entry extends ClearedCall {
@@ -296,7 +324,12 @@ async function keepMedia(call: SettlingCall, output: ToolOutput): Promise<ToolOu
   }
 }
 
-type CallFactType = 'tool.dispatched' | 'tool.settled' | 'tool.refused' | 'tool.progressed';
+type CallFactType =
+  | 'tool.dispatched'
+  | 'tool.settled'
+  | 'tool.refused'
+  | 'tool.progressed'
+  | 'tool.indeterminate';
 
 function factOf<T extends CallFactType>(call: SettlingCall, type: T, data: RecordData<T>): NewRecord {
   const { scope, facts } = call;

@@ -36,6 +36,8 @@ export interface SettlementScope extends RefusalScope {
   readonly clock: Clock;
   /** Ends executions: cancel, lost session, close. */
   readonly signal: AbortSignal;
+  /** The turn only leaves this process: what was not dispatched stays open in the ledger for the next one. */
+  readonly leaves: boolean;
   readonly artifacts: Pick<Ledger, 'putArtifact' | 'getArtifact'>;
   readonly lifecycle: LifecycleHost;
   readonly approvals: ApprovalDesk;
@@ -46,13 +48,21 @@ export interface SettlementScope extends RefusalScope {
     name: G,
     subject: GateSubjects[G],
   ): Promise<GateResult<GateSubjects[G]>>;
-  /** A place among the calls that may run at once; `undefined` when the call should be skipped instead. */
-  enterSlot(callId: string): Promise<{ leave(): void } | undefined>;
+  /** A place among the calls that may run at once, or that the call is not to start any more. */
+  enterSlot(): Promise<CallSlot>;
   /** A call waits for a person from now on. */
   onParked(callId: string): void;
   /** An abandoned implementation came back; its result is dropped. */
   onLate(record: NewRecord): void;
 }
+
+/** What a call that wants to start is told. */
+export type CallSlot =
+  | { readonly type: 'place'; leave(): void }
+  /** The user spoke while it waited: it is not what is wanted any more. */
+  | { readonly type: 'skip' }
+  /** The turn leaves this process. */
+  | { readonly type: 'detached' };
 
 /** How a call ended as far as its turn is concerned. */
 export type Settlement =
@@ -114,20 +124,21 @@ async function settleAdmitted(call: SettlingCall): Promise<Settlement> {
     // A restored call whose tool left the binding; a fresh one was refused before.
     return refuse(call, { code: 'unknown-tool', text: turnEndedText(toolName, 'it is no longer available') });
   }
-  const slot = await scope.enterSlot(facts.callId);
-  if (slot === undefined) {
-    return refuse(
-      call,
-      scope.signal.aborted ? turnEnded(toolName) : { code: 'skipped', text: skippedText(toolName) },
-    );
+  const slot = await scope.enterSlot();
+  if (slot.type === 'detached') return slot;
+  if (slot.type === 'skip') {
+    const skipped: Refusal = { code: 'skipped', text: skippedText(toolName) };
+    return scope.signal.aborted ? stopBeforeDispatch(call) : refuse(call, skipped);
   }
   try {
+    if (scope.signal.aborted) return await stopBeforeDispatch(call);
     const admitted = await passGate(call, bound);
-    if (admitted.type === 'refuse') return refuse(call, admitted.refusal);
+    if (scope.signal.aborted) return await stopBeforeDispatch(call);
+    if (admitted.type === 'refuse') return await refuse(call, admitted.refusal);
     const cleared = await clearPermission(call, bound, admitted.args);
     if (cleared.type === 'detached') return cleared;
-    if (cleared.type === 'refuse') return refuse(call, cleared.refusal);
-    if (scope.signal.aborted) return refuse(call, turnEnded(toolName));
+    if (cleared.type === 'stopped') return await stopBeforeDispatch(call);
+    if (cleared.type === 'refuse') return await refuse(call, cleared.refusal);
     return await dispatchCall(call, bound, cleared);
   } finally {
     slot.leave();
@@ -191,6 +202,8 @@ export interface ClearedCall {
 type Clearance =
   | ({ readonly type: 'cleared' } & ClearedCall)
   | { readonly type: 'refuse'; readonly refusal: Refusal }
+  /** The turn was stopped while the policies were asked. */
+  | { readonly type: 'stopped' }
   | { readonly type: 'detached' };
 
 async function clearPermission(call: SettlingCall, bound: BoundTool, args: JsonObject): Promise<Clearance> {
@@ -208,6 +221,7 @@ async function clearPermission(call: SettlingCall, bound: BoundTool, args: JsonO
           scope: { agent: scope.agentPath.at(-1) ?? '', ...scope },
           remembered: scope.approvals.remembered(request.scopeKey),
         });
+  if (scope.signal.aborted) return { type: 'stopped' };
   if (verdict.type === 'deny') {
     return { type: 'refuse', refusal: { code: 'denied', text: deniedText(bound.name, verdict.reason) } };
   }
@@ -215,7 +229,6 @@ async function clearPermission(call: SettlingCall, bound: BoundTool, args: JsonO
     call.machine.send({ type: 'CLEARED' });
     return cleared(call, args, undefined);
   }
-  if (scope.signal.aborted) return { type: 'refuse', refusal: turnEnded(bound.name) };
   if (scope.approvals.openCount >= scope.limits.approvals.maxOpen) {
     return {
       type: 'refuse',
@@ -323,8 +336,18 @@ async function approvalRequest(
   };
 }
 
-function turnEnded(toolName: string): Refusal {
-  return { code: 'turn-ended', text: turnEndedText(toolName, 'the turn was stopped') };
+/** The turn was stopped and nothing ran: the call ends with it, or waits for the process that resumes it. */
+async function stopBeforeDispatch(call: SettlingCall): Promise<Settlement> {
+  const { facts, scope } = call;
+  if (scope.leaves) return { type: 'detached' };
+  if (callStatus(facts) === 'parked' && facts.requested !== undefined) {
+    // Asked by an earlier process, and nobody waits for the answer any more.
+    const data = { request: facts.requested.data.request, reason: 'the turn was stopped' };
+    const at = { turn: scope.turnId, step: facts.stepId, call: facts.callId };
+    await commitFact(call, [{ type: 'permission.cancelled', ...at, data }]);
+  }
+  const text = turnEndedText(facts.called.data.toolName, 'the turn was stopped');
+  return refuse(call, { code: 'turn-ended', text });
 }
 
 /** Writes the refusal as the second half of the pair, then tells the machine. */

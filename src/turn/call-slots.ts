@@ -1,7 +1,13 @@
+import type { CallSlot } from '../tools/settlement.ts';
+
 /** Places among the calls of one step that may run at once, given in call order. */
 export interface CallSlots {
-  /** Resolves with a place, or `undefined` when waiting is pointless: see `shouldSkip`. */
-  enter(): Promise<{ leave(): void } | undefined>;
+  /** Resolves with a place, or with what there is instead: see `shouldSkip` and `detach`. */
+  enter(): Promise<CallSlot>;
+  /** Calls that wait for a place. */
+  readonly waiting: number;
+  /** Gives no place any more: the turn leaves this process. */
+  detach(): void;
 }
 
 /**
@@ -12,9 +18,11 @@ export function createCallSlots(concurrency: number, shouldSkip: () => boolean):
   const max = Math.max(1, concurrency);
   const queue: (() => void)[] = [];
   let taken = 0;
-  const place = () => {
+  let detached = false;
+  const place = (): CallSlot => {
     let left = false;
     return {
+      type: 'place',
       leave() {
         if (left) return;
         left = true;
@@ -24,16 +32,24 @@ export function createCallSlots(concurrency: number, shouldSkip: () => boolean):
     };
   };
   return {
+    get waiting() {
+      return queue.length;
+    },
+    detach() {
+      detached = true;
+      for (const wake of queue.splice(0)) wake();
+    },
     async enter() {
       let waited = false;
-      while (taken >= max) {
+      while (taken >= max && !detached) {
         waited = true;
         await new Promise<void>((resolve) => queue.push(resolve));
       }
+      if (detached) return { type: 'detached' };
       if (waited && shouldSkip()) {
         // Its place goes on to the next in line at once.
         queue.shift()?.();
-        return undefined;
+        return { type: 'skip' };
       }
       taken += 1;
       return place();

@@ -5,7 +5,7 @@ import { type IndeterminateDecision, reconcileCall } from '../tools/reconcile-ca
 import type { Settlement, SettlementScope } from '../tools/settlement.ts';
 import { settleCall } from '../tools/settlement.ts';
 import { createStepAdmission } from '../tools/step-admission.ts';
-import { createCallSlots } from './call-slots.ts';
+import { type CallSlots, createCallSlots } from './call-slots.ts';
 import type { TurnScope } from './turn-scope.ts';
 
 /** Calls of one step and the view of tools they were made under. */
@@ -35,8 +35,12 @@ export type CallsEnd =
  */
 export async function settleStep(scope: TurnScope, step: StepCalls): Promise<CallsEnd> {
   const open = step.calls.filter((call) => !hasResult(call));
-  const watch = createParkWatch(scope, open.length);
-  const settlement = settlementScope(scope, step, watch);
+  const slots = createCallSlots(
+    scope.plan.limits.toolConcurrency,
+    () => scope.steering.size > 0 || scope.stop.signal.aborted,
+  );
+  const watch = createParkWatch(scope, slots, open.length);
+  const settlement = settlementScope(scope, step, { slots, watch });
   const running = open.map((call) =>
     settleOne(call, settlement, step).then(
       (result): Settled => {
@@ -56,9 +60,13 @@ export async function settleStep(scope: TurnScope, step: StepCalls): Promise<Cal
   return callsEnd(results, step);
 }
 
-/** A call with T1 and no T2 was entered by an earlier process: it is decided on, never run on its own. */
+/**
+ * A call with T1 and no T2 was entered by an earlier process: it is decided on, never run on its own. In a turn
+ * that was stopped before, it is given up.
+ */
 function settleOne(call: CallFacts, scope: SettlementScope, step: StepCalls): Promise<Settlement> {
   if (callStatus(call) !== 'dispatched') return settleCall(call, scope);
+  if (scope.signal.aborted) return reconcileCall(call, scope, 'abandon');
   return reconcileCall(call, scope, step.decisions.get(call.callId) ?? 'block');
 }
 
@@ -86,27 +94,33 @@ interface ParkWatch {
 }
 
 /** With `onApproval: 'pause'`: lets go of the parked calls as soon as nothing else of the step runs. */
-function createParkWatch(scope: TurnScope, total: number): ParkWatch {
-  let running = total;
+function createParkWatch(scope: TurnScope, slots: CallSlots, total: number): ParkWatch {
+  const { approvals, run, stop } = scope;
+  let open = total;
   const check = () => {
-    const { openCount } = scope.approvals;
-    if (scope.run.onApproval === 'pause' && openCount > 0 && running === openCount) scope.approvals.detach();
+    const { openCount } = approvals;
+    const isIdle = openCount > 0 && open - slots.waiting === openCount;
+    // A stop has its own end for each of them.
+    if (run.onApproval !== 'pause' || !isIdle || stop.signal.aborted) return;
+    slots.detach();
+    approvals.detach();
   };
   return {
     parked: check,
     settled() {
-      running -= 1;
+      open -= 1;
       check();
     },
   };
 }
 
-function settlementScope(scope: TurnScope, step: StepCalls, watch: ParkWatch): SettlementScope {
+interface StepPorts {
+  readonly slots: CallSlots;
+  readonly watch: ParkWatch;
+}
+
+function settlementScope(scope: TurnScope, step: StepCalls, { slots, watch }: StepPorts): SettlementScope {
   const { session, plan, run, approvals, machine } = scope;
-  const slots = createCallSlots(
-    plan.limits.toolConcurrency,
-    () => scope.steering.size > 0 || scope.stop.signal.aborted,
-  );
   return {
     sessionId: session.sessionId,
     rootId: session.rootId,
@@ -117,6 +131,9 @@ function settlementScope(scope: TurnScope, step: StepCalls, watch: ParkWatch): S
     limits: plan.limits,
     clock: session.clock,
     signal: scope.stop.signal,
+    get leaves() {
+      return scope.stop.cause?.type === 'detached';
+    },
     artifacts: session.ledger,
     lifecycle: session.lifecycle,
     approvals,

@@ -57,8 +57,7 @@ export async function runTurn(scope: TurnScope, entry: TurnEntry): Promise<TurnE
 }
 
 async function advance(scope: TurnScope, stage: Stage): Promise<Next> {
-  const stopped = scope.stop.cause;
-  if (stopped !== undefined) return end(await closeTurn(scope, stopped));
+  if (scope.stop.cause !== undefined) return stopAt(scope, stage, scope.stop.cause);
   const closing = closingFailure(scope);
   if (closing !== undefined) return end(await closeTurn(scope, { type: 'failed', failure: closing }));
   switch (stage.type) {
@@ -69,6 +68,17 @@ async function advance(scope: TurnScope, stage: Stage): Promise<Next> {
     case 'decide':
       return decide(scope, stage.step);
   }
+}
+
+/**
+ * Ends a turn between two stages. Calls that stand in the ledger get their other half first; a turn that only
+ * leaves this process keeps them open.
+ */
+async function stopAt(scope: TurnScope, stage: Stage, cause: StopCause): Promise<Next> {
+  if (stage.type === 'settle' && cause.type !== 'detached') {
+    await settleStep(scope, { ...stage.step, cutOff: false });
+  }
+  return end(await closeTurn(scope, cause));
 }
 
 /** The machine closed the turn on its own account: a limit, or a guard a user provided. */
@@ -133,8 +143,9 @@ async function settle(scope: TurnScope, step: AnsweredStep): Promise<Next> {
   const readable = await readHistory(scope);
   if (readable.type === 'failed') {
     scope.machine.send({ type: 'COMMIT_FAILED', kind: readable.failure.kind });
-    return end(await closeTurn(scope, { type: 'failed', failure: readable.failure }));
+    scope.stop.stop({ type: 'failed', failure: readable.failure });
   }
+  if (scope.stop.cause !== undefined) return stopAt(scope, { type: 'settle', step }, scope.stop.cause);
   const calls = await settleStep(scope, {
     ...step,
     cutOff: step.finish === 'length' && step.calls.length > 0,
