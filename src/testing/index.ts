@@ -56,3 +56,4 @@ export {
 } from './scripted-model.ts';
 export { type ScriptedServer, type ScriptedServerOptions, scriptedServer } from './scripted-server.ts';
 export { sequentialIds } from './sequential-ids.ts';
+export { type SpawnedRequest, type SpawnedServer, spawnScriptedServer } from './spawn-scripted-server.ts';
