@@ -41,7 +41,7 @@ export function readFailure(error: unknown, nowMs: number): FailureFacts {
     systemCodes: chain.codes,
     systemMessage: chain.messages.at(-1) ?? '',
     tooLarge: chain.tooLarge,
-    malformed: isMalformed(fields, name),
+    malformed: isMalformed(fields, name) || chain.names.includes('AI_EmptyResponseBodyError'),
     retry: retryOf(headers, payload, nowMs),
     ...(requestId !== undefined && { requestId }),
   };
@@ -85,7 +85,6 @@ function isMalformed(fields: { readonly [key: string]: unknown }, name: string):
   return (
     name === 'AI_JSONParseError' ||
     name === 'AI_InvalidResponseDataError' ||
-    name === 'AI_EmptyResponseBodyError' ||
     name === 'AI_NoContentGeneratedError'
   );
 }
@@ -102,7 +101,15 @@ function retryOf(
 
 const MAX_CAUSES = 6;
 
-function causes(error: unknown): { codes: string[]; messages: string[]; tooLarge: boolean } {
+interface Causes {
+  readonly names: readonly string[];
+  readonly codes: readonly string[];
+  readonly messages: readonly string[];
+  readonly tooLarge: boolean;
+}
+
+function causes(error: unknown): Causes {
+  const names: string[] = [];
   const codes: string[] = [];
   const messages: string[] = [];
   let tooLarge = false;
@@ -110,11 +117,12 @@ function causes(error: unknown): { codes: string[]; messages: string[]; tooLarge
   for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth++) {
     const code = asRecord(current)['code'];
     if (typeof code === 'string') codes.push(code);
+    names.push(current.name);
     messages.push(current.message);
     tooLarge ||= isSwarmError(current, 'response-too-large');
     current = current.cause;
   }
-  return { codes, messages, tooLarge };
+  return { names, codes, messages, tooLarge };
 }
 
 function asRecord(value: unknown): { readonly [key: string]: unknown } {

@@ -27,7 +27,8 @@ export function decideEnding(fold: Fold, context: EndingContext): Ending {
     return { type: 'failed', failure: classifyFailure(fold.error.error, context) };
   }
   if (cut || fold.finish === undefined) return missingEnd(fold, context);
-  return failureOfReason(fold.finish) ?? completed(fold, fold.finish, context);
+  const finish = withKnownLength(fold, fold.finish);
+  return failureOfReason(finish) ?? completed(fold, finish, context);
 }
 
 function endsEarly(fold: Fold): boolean {
@@ -75,13 +76,20 @@ const RAW_FAILURES: { readonly [raw: string]: Pick<ModelFailure, 'kind' | 'retry
   unexpected_tool_call: { kind: 'malformed-response', retryable: true, detail: 'tool_use_failed' },
 };
 
+/** A window that is full in the middle of an answer cuts it; before any answer the request did not fit. */
+function withKnownLength(fold: Fold, finish: Told): Told {
+  const isFull = finish.raw?.toLowerCase() === 'model_context_window_exceeded';
+  return isFull && hasAnswer(fold) ? { ...finish, unified: 'length' } : finish;
+}
+
 function failureOfReason(finish: Told): Ending | undefined {
   const raw = finish.raw?.toLowerCase() ?? '';
   if (finish.unified === 'content-filter') {
     return asFailure({ kind: 'content-filter', retryable: false }, 'the provider withheld the answer', raw);
   }
   const known = Object.hasOwn(RAW_FAILURES, raw) ? RAW_FAILURES[raw] : undefined;
-  if (known !== undefined) return asFailure(known, 'the provider gave up', raw);
+  if (known !== undefined && finish.unified !== 'length')
+    return asFailure(known, 'the provider gave up', raw);
   if (finish.unified !== 'error') return undefined;
   return asFailure({ kind: 'provider-error', retryable: true }, 'the provider ended with an error', raw);
 }

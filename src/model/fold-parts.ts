@@ -180,7 +180,8 @@ function addProviderItem(fold: Fold, part: object): void {
 
 function addWhole(fold: Fold, part: AssistantPart): void {
   fold.blocks.push({ type: 'whole', part });
-  fold.chars += JSON.stringify(part).length;
+  const bytes = part.type === 'file' && part.source.type === 'base64' ? part.source.data : undefined;
+  fold.chars += bytes?.length ?? JSON.stringify(part).length;
 }
 
 function sourcePart(source: PartOf<'source'>, citation: Citation | undefined): AssistantPart {

@@ -5,7 +5,7 @@ import type { ProviderQuirks } from './provider-quirks.ts';
 const REFUSED =
   /(?:unsupported|not supported|not permitted|not allowed|unexpected|unknown|unrecognized|unrecognised|extra|additional|forbidden)/i;
 const DEMANDED = /must be (?:passed|sent|provided|included)|is missing|missing|is required/i;
-const FIELD = /\breasoning(?:_content|_details)?\b/i;
+const FIELD = /\breasoning_(?:content|details)\b|\bmessages?[.[][^ ]*\breasoning\b/i;
 
 export interface EchoPolicy {
   policy(): { readonly echoReasoning: EchoReasoning; readonly emptyReasoning: boolean };
@@ -26,8 +26,10 @@ export function learnEcho(quirks: ProviderQuirks, mayLearn: boolean): EchoPolicy
       if (!learnable || failure.kind !== 'invalid-request' || !FIELD.test(failure.message)) return failure;
       const demanded = DEMANDED.test(failure.message);
       if (!demanded && !REFUSED.test(failure.message)) return failure;
+      const learned = demanded ? 'always' : 'never';
+      if (learned === echoReasoning && emptyReasoning === demanded) return failure;
       learnable = false;
-      echoReasoning = demanded ? 'always' : 'never';
+      echoReasoning = learned;
       emptyReasoning = demanded;
       return { ...failure, detail: 'reasoning-echo', retryable: true, maxRetries: 1 };
     },

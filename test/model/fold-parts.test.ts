@@ -258,10 +258,21 @@ describe('an end', () => {
     ['error', undefined, 'provider-error'],
     ['error', 'MALFORMED_FUNCTION_CALL', 'malformed-response'],
     ['content-filter', 'SAFETY', 'content-filter'],
-    ['other', 'model_context_window_exceeded', 'context-overflow'],
   ])('with the reason %s (%s) is a failure', async (unified, rawReason, kind) => {
     const { outcome } = await play(...textParts('a'), ended(unified, rawReason));
     expect(outcome).toMatchObject({ type: 'failed', failure: { kind } });
+  });
+
+  it('with a full window cuts an answer, or says that the request did not fit', async () => {
+    const full = ended('other', 'model_context_window_exceeded');
+    expect((await play(...textParts('a'), full)).outcome).toMatchObject({
+      type: 'completed',
+      finish: { reason: 'length' },
+    });
+    expect((await play(full)).outcome).toMatchObject({
+      type: 'failed',
+      failure: { kind: 'context-overflow' },
+    });
   });
 
   it.each([

@@ -207,6 +207,13 @@ const FAILING: readonly Failing[] = [
     detail: 'empty',
   },
   {
+    title: 'no content with status 204',
+    reply: (response) => void response.writeHead(204).end(),
+    ...MALFORMED,
+    detail: 'chunk-shape',
+    phase: 'connect',
+  },
+  {
     title: 'a connection broken in the middle',
     reply: breakOff(text('par')),
     kind: 'network',
