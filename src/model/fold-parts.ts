@@ -6,7 +6,7 @@ import { fileSource, mergeMetadata, toJsonObject } from './provider-json.ts';
 import { warningText } from './warning-text.ts';
 
 /** Where a provider puts what must come back with the thinking, when that is the end of the response. */
-export type FinishMetadata = (metadata: ProviderMetadata) => ProviderMetadata | undefined;
+type FinishMetadata = (metadata: ProviderMetadata) => ProviderMetadata | undefined;
 
 export interface FoldOptions {
   /** Characters of one response. */

@@ -12,7 +12,7 @@ export interface OpenBlock {
   readonly sources: AssistantPart[];
 }
 
-export type Block = OpenBlock | { readonly type: 'whole'; readonly part: AssistantPart };
+type Block = OpenBlock | { readonly type: 'whole'; readonly part: AssistantPart };
 
 /** Everything known of a response so far. One fold belongs to one step and is changed in place. */
 export interface Fold {

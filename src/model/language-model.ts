@@ -125,7 +125,7 @@ interface Described {
   providerMetadata?: ProviderMetadata;
 }
 
-export type Source = Described & {
+type Source = Described & {
   type: 'source';
   sourceType: 'url' | 'document';
   id: string;

@@ -7,7 +7,7 @@ export function isRecord(value: unknown): value is { readonly [key: string]: unk
 }
 
 /** `value` as plain JSON: what JSON cannot hold is left out, a cycle or too many levels give `undefined`. */
-export function toJson(value: unknown): JsonValue | undefined {
+function toJson(value: unknown): JsonValue | undefined {
   try {
     const text = JSON.stringify(value);
     const json: unknown = text === undefined ? undefined : JSON.parse(text);

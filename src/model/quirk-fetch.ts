@@ -1,7 +1,7 @@
 import { RESPONSE_LIMITS } from '../limits.ts';
 import { createLineGate, type LineGate, type LineOptions } from './sse-lines.ts';
 
-export type Fetch = typeof globalThis.fetch;
+type Fetch = typeof globalThis.fetch;
 
 export interface QuirkFetchOptions extends LineOptions {
   readonly fetch: Fetch | undefined;
