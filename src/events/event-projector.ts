@@ -93,8 +93,12 @@ function actorOf(row: EventRow<unknown>, record: LedgerRecord, redactor: Redacto
   return actor.id === undefined ? actor : { ...actor, id: cutText(redactor.text(actor.id)) };
 }
 
+const KNOWN_FACTS = new Map<DurableEventType, ReadonlySet<string>>();
+
 function knownFacts(type: DurableEventType): ReadonlySet<string> {
-  return new Set(Object.keys(EVENT_DATA[type].facts.shape));
+  const known = KNOWN_FACTS.get(type) ?? new Set(Object.keys(EVENT_DATA[type].facts.shape));
+  KNOWN_FACTS.set(type, known);
+  return known;
 }
 
 /**
