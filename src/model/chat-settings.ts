@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../ledger/content.ts';
+import type { JsonValue } from '../ledger/content.ts';
 import type { ModelSettings } from './adapter.ts';
 import type { LoweredSettings } from './lower-call.ts';
 import { isRecord } from './provider-json.ts';
@@ -17,7 +17,7 @@ export function lowerChatSettings(
   const warnings: string[] = [];
   for (const [group, values] of Object.entries(settings.providerOptions ?? {})) {
     if (!isRecord(values)) warnings.push(`provider option ${group} is no group of options and was not sent`);
-    else if (group === provider || group === 'openaiCompatible') Object.assign(fields, values as JsonObject);
+    else if (group === provider || group === 'openaiCompatible') Object.assign(fields, values);
   }
   if (settings.reasoning !== undefined) fields['reasoningEffort'] ??= settings.reasoning;
   // Without tools servers refuse the field.
