@@ -9,12 +9,12 @@ const MAX_REMEMBERED = 20_000;
 const UNSPACED =
   '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}\\u30fc';
 const HAS_UNSPACED = new RegExp(`[${UNSPACED}]`, 'u');
-/** A run of an unspaced script, a plural acronym, an acronym, a word with or without a capital, digits, the rest. */
+/** A run of an unspaced script, an acronym with an ending, an acronym, a word with or without a capital, digits, the rest. */
 const PARTS = new RegExp(
-  `[${UNSPACED}]+|\\p{Lu}{2,}s(?!\\p{L})|\\p{Lu}+(?!\\p{Ll})|\\p{Lu}?\\p{Ll}+|\\p{N}+|[[\\p{L}\\p{M}]--[${UNSPACED}]]+`,
+  `[${UNSPACED}]+|\\p{Lu}{2,}(?:s|ing)(?!\\p{L})|\\p{Lu}+(?!\\p{Ll})|\\p{Lu}?\\p{Ll}+|\\p{N}+|[[\\p{L}\\p{M}]--[${UNSPACED}]]+`,
   'gv',
 );
-const ASCII_PARTS = /[A-Z]{2,}s(?![A-Za-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/g;
+const ASCII_PARTS = /[A-Z]{2,}(?:s|ing)(?![A-Za-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the range of ASCII is what is meant.
 const ASCII_ONLY = /^[\x00-\x7f]*$/;
 const POSSESSIVE = /['\u2019][sS](?![A-Za-z])/g;

@@ -48,6 +48,9 @@ export function createExpander(
 ): Expander {
   const known = new Set(vocabulary);
   const remembered = new Map<string, Expansion>();
+  // A word that is known in some form is no compound, however it may be cut.
+  const isSplittable = (term: string): boolean =>
+    parts.compounds !== false && !known.has(term) && relatedStems(stem(term)).size === 0;
   const expandWord = createWordExpander(vocabulary, nameTerms, parts);
   return {
     expand: (term, joined) => {
@@ -62,7 +65,7 @@ export function createExpander(
       const more = compounds.map((word) => ({ term: word, share: JOINED_SHARE }));
       return { core: [...expansion.core, ...more], guesses: expansion.guesses };
     },
-    split: (term) => (parts.compounds === false || known.has(term) ? [term] : splitCompound(term, known)),
+    split: (term) => (isSplittable(term) ? splitCompound(term, known) : [term]),
   };
 }
 
@@ -83,12 +86,11 @@ function createWordExpander(
     return variants;
   };
   const inflected = (term: string, stemmed: string): readonly Variant[] => {
-    const own = known.has(term) ? [{ term, share: 1 }] : [];
-    if (parts.inflections === false) return own;
-    // Where the form asked for does not occur, the others are as good as it.
-    const share = own.length > 0 ? INFLECTION_SHARE : 1;
-    const others = (byStem.get(stemmed) ?? []).filter((other) => other !== term);
-    return [...own, ...others.map((other) => ({ term: other, share }))];
+    if (parts.inflections === false) return known.has(term) ? [{ term, share: 1 }] : [];
+    const forms = byStem.get(stemmed) ?? [];
+    // Where the form asked for does not occur, the plainest one stands for it.
+    const closest = known.has(term) ? term : shortest(forms);
+    return forms.map((form) => ({ term: form, share: form === closest ? 1 : INFLECTION_SHARE }));
   };
   /** What a mistyped word may be meant for; `undefined` if it says nothing once corrected. */
   const corrected = (term: string, stemmed: string): readonly Variant[] | undefined => {
@@ -125,6 +127,13 @@ function groupByStem(vocabulary: readonly string[]): ReadonlyMap<string, readonl
     else group.push(term);
   }
   return groups;
+}
+
+function shortest(words: readonly string[]): string | undefined {
+  return words.reduce<string | undefined>(
+    (least, word) => (least === undefined || word.length < least.length ? word : least),
+    undefined,
+  );
 }
 
 /** One variant for each term, the best, without those that are in the core anyway. */

@@ -1,22 +1,12 @@
 import { createTextAnalyser } from './search-analyser.ts';
+import { readTool, type SearchableTool } from './search-documents.ts';
 import { createExpander, type ExpansionParts } from './search-expansions.ts';
 import { createNameResolver, type NameResolver } from './search-names.ts';
-import { buildPostings, type DocumentTerms } from './search-postings.ts';
-import { readQuery } from './search-query.ts';
-import { schemaText } from './search-schema-text.ts';
+import { buildPostings } from './search-postings.ts';
+import { identifiersIn, readQuery } from './search-query.ts';
 import { scoreDocuments } from './search-scoring.ts';
 
-/** What a search may know of a tool. */
-export interface SearchableTool {
-  /** The canonical name, unique in the catalogue. */
-  readonly name: string;
-  readonly group?: string;
-  /** Other names under which it is found exactly. */
-  readonly aliases?: readonly string[];
-  readonly description: string;
-  /** A JSON Schema object; anything else counts as a tool without parameters. */
-  readonly inputSchema: unknown;
-}
+export type { SearchableTool } from './search-documents.ts';
 
 /** One result of a ranking. */
 export interface RankedTool {
@@ -55,11 +45,6 @@ export interface SearchParts extends ExpansionParts {
 const DEFAULT_LIMIT = 5;
 /** Results below this share of the best score are left out: they cost schema and are seldom wanted. */
 const CUT_SHARE = 0.4;
-const MAX_NAME_CHARS = 512;
-const MAX_LABEL_CHARS = 1_024;
-const MAX_DESCRIPTION_CHARS = 8_192;
-const MAX_LEAD_CHARS = 200;
-const LEAD_CHARS = 100;
 
 /**
  * Builds the search over a catalogue: immutable afterwards, to be built once for a set of tools and shared.
@@ -81,9 +66,9 @@ export function createSearchIndex(
   return {
     rank: (query, options) => {
       const limit = readLimit(options?.limit);
-      const terms = readQuery(query, expander().split);
-      const scores = scoreDocuments(postings, expander(), terms);
-      return order({ tools: ordered, scores, exact: resolver()(query), cut: parts.cut !== false, limit });
+      const scores = scoreDocuments(postings, expander(), readQuery(query, expander().split));
+      const named = findNamed(query, resolver());
+      return order({ tools: ordered, scores, named, cut: parts.cut !== false, limit });
     },
     resolve: (name) => closest(resolver()(name)).map((ordinal) => ordered[ordinal]?.name ?? ''),
   };
@@ -113,28 +98,20 @@ function inNameOrder(tools: readonly SearchableTool[]): readonly SearchableTool[
   return sorted.filter((tool, at) => at === 0 || tool.name !== sorted[at - 1]?.name);
 }
 
-function readTool(
-  tool: SearchableTool,
-  analyse: (text: string) => string[],
-  withSchema: boolean,
-): DocumentTerms {
-  const name = analyse(tool.name.slice(0, MAX_NAME_CHARS));
-  const labels = [tool.group ?? '', ...(tool.aliases ?? [])].join('\n').slice(0, MAX_LABEL_CHARS);
-  const description = tool.description.slice(0, MAX_DESCRIPTION_CHARS).trimStart();
-  const lead = leadLength(description);
-  return {
-    name,
-    label: [...new Set(analyse(labels))].filter((term) => !name.includes(term)),
-    lead: analyse(description.slice(0, lead)),
-    rest: analyse(description.slice(lead)),
-    schema: withSchema ? analyse(schemaText(tool.inputSchema)) : [],
-  };
-}
+/** Behind the forms of an exact name: the query names the tool among other words. */
+const MENTIONED = 10;
+/** A word that names more tools than this was not meant as a name. */
+const MAX_MENTIONED = 3;
 
-/** Where the first sentence ends: descriptions say first what a tool does, then how and when. */
-function leadLength(description: string): number {
-  const end = description.slice(0, MAX_LEAD_CHARS).search(/[.!?\n](?:\s|$)|\u3002/);
-  return end < 20 ? Math.min(description.length, LEAD_CHARS) : end;
+/** How far the query is from naming each tool that it names, as a whole or in passing. */
+function findNamed(query: string, resolve: NameResolver): ReadonlyMap<number, number> {
+  const named = new Map(resolve(query));
+  for (const identifier of identifiersIn(query)) {
+    const meant = closest(resolve(identifier));
+    if (meant.length > MAX_MENTIONED) continue;
+    for (const ordinal of meant) if (!named.has(ordinal)) named.set(ordinal, MENTIONED);
+  }
+  return named;
 }
 
 /** The ordinals named in the closest of the forms found. */
@@ -146,20 +123,19 @@ function closest(found: ReturnType<NameResolver>): readonly number[] {
 interface Ordering {
   readonly tools: readonly SearchableTool[];
   readonly scores: Float64Array;
-  /** How far the query is from the name of each tool it names exactly. */
-  readonly exact: ReturnType<NameResolver>;
+  readonly named: ReadonlyMap<number, number>;
   readonly cut: boolean;
   readonly limit: number;
 }
 
-function order({ tools, scores, exact, cut, limit }: Ordering): readonly RankedTool[] {
+function order({ tools, scores, named, cut, limit }: Ordering): readonly RankedTool[] {
   let best = 0;
   for (const score of scores) if (score > best) best = score;
   const least = cut ? best * CUT_SHARE : 0;
   const matches: { readonly ordinal: number; readonly score: number; readonly distance: number }[] = [];
   for (let ordinal = 0; ordinal < scores.length; ordinal += 1) {
     const score = scores[ordinal] ?? 0;
-    const distance = exact.get(ordinal) ?? Number.POSITIVE_INFINITY;
+    const distance = named.get(ordinal) ?? Number.POSITIVE_INFINITY;
     if (distance < Number.POSITIVE_INFINITY) matches.push({ ordinal, score: best > 0 ? best : 1, distance });
     else if (score > 0 && score >= least) matches.push({ ordinal, score, distance });
   }
@@ -170,6 +146,6 @@ function order({ tools, scores, exact, cut, limit }: Ordering): readonly RankedT
   return matches.slice(0, limit).map(({ ordinal, score, distance }) => ({
     name: tools[ordinal]?.name ?? '',
     score,
-    exact: distance < Number.POSITIVE_INFINITY,
+    exact: distance < MENTIONED,
   }));
 }

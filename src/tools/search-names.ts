@@ -1,7 +1,13 @@
-import type { SearchableTool } from './search-index.ts';
+/** What a tool is called. */
+interface NamedTool {
+  readonly name: string;
+  readonly group?: string;
+  readonly aliases?: readonly string[];
+}
 
 /** Longer texts are no names. */
 const MAX_NAME_CHARS = 512;
+const MAX_ALIASES = 32;
 
 /**
  * Resolves what may be a name. The result maps the ordinals of the tools meant to how far the text is from
@@ -13,22 +19,19 @@ export type NameResolver = (text: string) => ReadonlyMap<number, number>;
 const NOTHING: ReadonlyMap<number, number> = new Map();
 
 /** Prepares the forms under which each tool may be named exactly. Ordinals are positions in `tools`. */
-export function createNameResolver(tools: readonly SearchableTool[]): NameResolver {
+export function createNameResolver(tools: readonly NamedTool[]): NameResolver {
   const verbatim = new Map<string, Map<number, number>>();
   const squashed = new Map<string, Map<number, number>>();
   tools.forEach((tool, ordinal) => {
     add(verbatim, tool.name, ordinal, 0);
     add(verbatim, tool.name.toLowerCase(), ordinal, 1);
     add(squashed, squash(tool.name), ordinal, 2);
-    for (const alias of tool.aliases ?? []) add(squashed, squash(alias), ordinal, 3);
+    for (const alias of tool.aliases?.slice(0, MAX_ALIASES) ?? []) add(squashed, squash(alias), ordinal, 3);
     for (const bare of bareNames(tool)) add(squashed, squash(bare), ordinal, 4);
   });
   return (text) => {
-    const name = text
-      .slice(0, MAX_NAME_CHARS + 1)
-      .trim()
-      .replace(/^["'`]+|["'`]+$/g, '');
-    if (name === '' || name.length > MAX_NAME_CHARS) return NOTHING;
+    const name = text.length > MAX_NAME_CHARS ? '' : text.trim().replace(/^["'`]+|["'`]+$/g, '');
+    if (name === '') return NOTHING;
     const found = new Map<number, number>();
     for (const form of [verbatim.get(name), verbatim.get(name.toLowerCase()), squashed.get(squash(name))]) {
       for (const [ordinal, distance] of form ?? NOTHING) {
@@ -56,7 +59,7 @@ function squash(name: string): string {
 }
 
 /** A name without what comes before `__`, a dot, a slash or a colon, and without its group. */
-function bareNames(tool: SearchableTool): readonly string[] {
+function bareNames(tool: NamedTool): readonly string[] {
   const name = tool.name.slice(0, MAX_NAME_CHARS);
   const bare = new Set<string>();
   for (const separator of [name.indexOf('__'), name.lastIndexOf('__')]) {

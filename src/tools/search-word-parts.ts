@@ -12,6 +12,7 @@ const PART_SHARE = 0.4;
 const MIN_PREFIX = 3;
 const MIN_PART = 4;
 const MIN_HALF = 3;
+const MIN_COMPOUND = 7;
 /** Longer words looked at for one prefix: bounds the cost of a query such as `con`. */
 const MAX_PREFIXED = 100;
 
@@ -65,9 +66,13 @@ function lengthShare(shorter: string, longer: string): number {
   return (PART_SHARE * shorter.length) / longer.length;
 }
 
-/** The most even split into two known words, so that `mindmap` is not `min` and a rest. */
+/**
+ * A term of 7 letters or more as two known words of at least 3, the most even pair (`time`, `zone`), or the
+ * term itself.
+ */
 export function splitCompound(term: string, known: ReadonlySet<string>): readonly string[] {
   let found: readonly string[] = [term];
+  if (term.length < MIN_COMPOUND) return found;
   let shorterPart = 0;
   for (let at = MIN_HALF; at <= term.length - MIN_HALF; at += 1) {
     const even = Math.min(at, term.length - at);

@@ -26,7 +26,7 @@ const FUNCTION_WORDS = wordSet(`
   thanks thank hello hi hey dear greetings sir madam
   grateful gratefully appreciate appreciated appreciation gladly politely respectfully sorry apologize
   apologies excuse pardon bother bothering trouble favor favour kindness patience regards sincerely truly
-  greatly wonderful wondering wonder hopefully possibly perhaps maybe advance ask asking moment chance
+  greatly wonderful wondering wonder hopefully possibly perhaps maybe
   courtesy humbly convenience whenever rush hurry urgently struggling
   absolutely definitely basically literally honestly certainly obviously totally essentially generally
   usually normally typically probably extremely highly fairly
@@ -47,7 +47,10 @@ const COMMON_WORDS = wordSet(`
   name type one two three four five six seven eight nine ten now around back well really actually currently
   recently simply easily quickly idea question problem issue option example based related according
   following together along across almost enough quite rather tool instead previous instruction request
-  colleague boss told said heard mean meant mind whole fine okay morning afternoon evening night`);
+  ask moment advance colleague boss told said heard mean meant mind whole fine okay morning afternoon evening night`);
+
+/** Words that only look like function words with an ending. */
+const TELLING_WORDS: ReadonlySet<string> = new Set(['mining', 'theming', 'outing', 'cans', 'wills']);
 
 const COMMON_STEMS: ReadonlySet<string> = new Set(Array.from(COMMON_WORDS, stem));
 
@@ -59,14 +62,13 @@ export function functionWords(): Iterable<string> {
 /** True for a function word or courtesy, also with an ending: `wanting`, `hopes`. */
 export function isFunctionWord(word: string): boolean {
   if (FUNCTION_WORDS.has(word)) return true;
-  if (word.endsWith('ing') && word.length > 3) {
+  if (word.length < 4 || TELLING_WORDS.has(word)) return false;
+  if (word.endsWith('ing')) {
     const base = word.slice(0, -3);
     return FUNCTION_WORDS.has(base) || FUNCTION_WORDS.has(`${base}e`);
   }
-  if (!word.endsWith('s') || word.length < 3) return false;
-  return (
-    FUNCTION_WORDS.has(word.slice(0, -1)) || (word.endsWith('es') && FUNCTION_WORDS.has(word.slice(0, -2)))
-  );
+  if (!word.endsWith('s')) return false;
+  return FUNCTION_WORDS.has(word.slice(0, -1)) || FUNCTION_WORDS.has(word.replace(/es$/, ''));
 }
 
 /** True for a word, in any inflection, that counts less than the words it stands beside. */
