@@ -2,20 +2,23 @@ import type { Clock } from '../clock.ts';
 import { isSwarmError, SwarmError } from '../errors.ts';
 import type { IdSource } from '../ids.ts';
 import { withArguments } from '../ledger/call-arguments.ts';
-import type { JsonValue } from '../ledger/content.ts';
+import type { JsonObject, JsonValue } from '../ledger/content.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { SessionIdentity } from '../ledger/records.ts';
-import { findRequest } from '../ledger/recovery.ts';
-import { callStatus, foldSession, type SessionFacts } from '../ledger/turn-facts.ts';
+import type { RecordData, SessionIdentity } from '../ledger/records.ts';
+import { findRequest, parkedRequests } from '../ledger/recovery.ts';
+import { type CallFacts, callStatus, foldSession, type TurnFacts } from '../ledger/turn-facts.ts';
 import type { Limits } from '../limits.ts';
 import {
   type ApprovalDecision,
   checkDecision,
-  decidedRecord,
+  decisionRecords,
   judgeRepeat,
-  type PendingApproval,
-} from '../tools/approvals.ts';
-import { checkReplacement } from '../tools/settlement.ts';
+  type RecordedRequest,
+  readDecision,
+  type SettledRequest,
+} from '../tools/approval-decisions.ts';
+import type { PendingApproval } from '../tools/approvals.ts';
+import { checkEdit } from '../tools/replaced-arguments.ts';
 import type { AnyAgent } from './define-agent.ts';
 import { pendingOfTurn } from './pending-approvals.ts';
 import type { OpenSession } from './session-actor.ts';
@@ -30,8 +33,8 @@ export interface Approvals {
    * Records a decision; the call goes on (at once where the run waits, after `resume` where it is paused). Works
    * from any process on the same ledger. The same decision again changes nothing.
    * @throws SwarmError 'unknown-approval', 'approval-settled' (late), 'approval-conflict' (another decision was
-   * made), 'approval-edit-invalid' and 'approval-not-rememberable' (the request stays open), 'ledger-unavailable'
-   * (the owner of the session does not answer)
+   * made), 'approval-edit-invalid', 'approval-not-rememberable' and 'invalid-decision' (the request stays open),
+   * 'ledger-unavailable' (the owner of the session does not answer)
    */
   decide(id: string, decision: ApprovalDecision): Promise<void>;
 }
@@ -66,11 +69,28 @@ async function pending(
       return pendingOfTurn(one.sessionId, facts, await withArguments(facts.openTurn, ledger));
     }),
   );
-  const all = found.flat().sort((a, b) => a.requestedAt - b.requestedAt);
+  const all = found
+    .flat()
+    .filter((request) => !isOver(request, options.clock))
+    .sort((a, b) => a.requestedAt - b.requestedAt);
   return all.map(({ requestedAt: _, ...request }) => request);
 }
 
+/** Times a decision is brought to whoever has the session, should it change hands meanwhile. */
+const MAX_TRIES = 3;
+
 async function decide(options: ApprovalsOptions, id: string, decision: ApprovalDecision): Promise<void> {
+  const read = readDecision(decision, options.limits);
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await decideOnce(options, id, read);
+    } catch (error) {
+      if (!isSwarmError(error, 'turn-not-open') || tries >= MAX_TRIES) throw error;
+    }
+  }
+}
+
+async function decideOnce(options: ApprovalsOptions, id: string, decision: ApprovalDecision): Promise<void> {
   const ledger = await options.ledger;
   const sessionId = id.split('.')[0] ?? '';
   for (;;) {
@@ -78,10 +98,12 @@ async function decide(options: ApprovalsOptions, id: string, decision: ApprovalD
     if (turn?.approvals.knows(id) === true) return turn.approvals.decide(id, decision);
     const facts = foldSession(await ledger.read(sessionId));
     const found = findRequest(facts, id);
-    if (found === undefined) return judgeRepeat(id, undefined, decision);
-    const isOpenHere =
-      turn !== undefined && found.turn.turnId === turn.turnId && callStatus(found.call) === 'parked';
-    if (isOpenHere) return turn.approvals.decideWhenParked(id, decision);
+    // What is settled needs nobody's leave to be told, however long the session is busy.
+    const settled = found === undefined ? undefined : settledRequest(found.turn, found.call);
+    if (found === undefined || settled !== undefined) return judgeRepeat(id, settled, decision);
+    if (turn !== undefined && found.turn.turnId === turn.turnId) {
+      return turn.approvals.decideWhenParked(id, decision);
+    }
     const identity = await identityOf(ledger, sessionId);
     // A session that came to life meanwhile decides itself: its mailbox may wait for this very decision.
     const actor = options.registry.find(sessionId);
@@ -89,6 +111,14 @@ async function decide(options: ApprovalsOptions, id: string, decision: ApprovalD
       return decideFromOutside(options, ledger, identity, { id, decision });
     }
   }
+}
+
+/** How the ledger says that a request was settled; `undefined` while it is open. */
+function settledRequest(turn: TurnFacts, call: CallFacts): SettledRequest | undefined {
+  if (call.decided !== undefined) return call.decided.data;
+  if (call.expired !== undefined) return 'expired';
+  const isOpen = callStatus(call) === 'parked' && turn.closed === undefined;
+  return isOpen ? undefined : 'cancelled';
 }
 
 async function decideFromOutside(
@@ -118,44 +148,61 @@ async function decideStored(
   const request = found?.call.requested?.data;
   if (found === undefined || request === undefined) return judgeRepeat(id, undefined, decision);
   const { turn, call } = found;
-  const expired = request.expiresAt !== undefined && options.clock.now() >= request.expiresAt;
-  if (callStatus(call) !== 'parked') {
-    const decided = call.decided?.data.decision;
-    const settled =
-      decided === undefined
-        ? call.cancelled === undefined
-          ? 'expired'
-          : 'cancelled'
-        : { decision: decided };
-    return judgeRepeat(id, settled, decision);
-  }
-  if (expired || turn.closed !== undefined)
-    return judgeRepeat(id, expired ? 'expired' : 'cancelled', decision);
+  const isLate = request.expiresAt !== undefined && options.clock.now() >= request.expiresAt;
+  const settled = settledRequest(turn, call) ?? (isLate ? ('expired' as const) : undefined);
+  if (settled !== undefined) return judgeRepeat(id, settled, decision);
   const target = {
-    id,
-    stepId: call.stepId,
-    callId: call.callId,
-    argsHash: request.argsHash,
+    ...recordedRequest(call, request),
+    kind: request.kind,
     rememberable: request.rememberable,
-    checkEdit: (input: ApprovalDecision['editedInput']) =>
-      checkEdit(options, session.facts, request.toolName, input),
+    checkEdit: (input: JsonObject) => checkStoredEdit(options, session, { call, request }, input),
   };
   await checkDecision(target, decision);
-  await session.log.commit([decidedRecord(turn.turnId, target, decision, options.limits)]);
+  const followers = (decision.scope ?? 'call') === 'call' ? [] : followersOf(turn, request, options.clock);
+  await session.log.commit(decisionRecords(turn.turnId, target, decision, followers));
 }
 
-async function checkEdit(
+type RequestData = RecordData<'permission.requested'>;
+
+function recordedRequest(call: CallFacts, request: RequestData): RecordedRequest {
+  return { id: request.request, stepId: call.stepId, callId: call.callId, argsHash: request.argsHash };
+}
+
+/** Other open requests that a remembered decision covers, as a desk would find them. */
+function followersOf(turn: TurnFacts, decided: RequestData, clock: Clock): readonly RecordedRequest[] {
+  return parkedRequests(turn)
+    .filter(({ request }) => request.request !== decided.request && request.scopeKey === decided.scopeKey)
+    .filter(({ request }) => request.rememberable && !isOver(request, clock))
+    .map(({ call, request }) => recordedRequest(call, request));
+}
+
+function isOver({ expiresAt }: { readonly expiresAt?: number | undefined }, clock: Clock): boolean {
+  return expiresAt !== undefined && clock.now() >= expiresAt;
+}
+
+async function checkStoredEdit(
   options: ApprovalsOptions,
-  facts: SessionFacts,
-  toolName: string,
-  input: unknown,
+  { facts, log, parts }: OpenSession,
+  { call, request }: { readonly call: CallFacts; readonly request: RequestData },
+  input: JsonObject,
 ): Promise<string | undefined> {
   const agent = options.agents.get(facts.opened?.agent ?? '');
-  const bound = agent?.binding.byName(toolName);
-  if (bound === undefined)
-    return `the tool ${toolName} is not in the registry of this runtime, so its schema is unknown`;
-  const checked = await checkReplacement(bound, input, options.limits);
-  return checked.type === 'ok' ? undefined : checked.complaint;
+  const bound = agent?.binding.byName(request.toolName);
+  if (agent === undefined || bound === undefined)
+    return `the tool ${request.toolName} is not in the registry of this runtime, so its schema is unknown`;
+  const agentPath = facts.opened?.data.agentPath ?? [agent.name];
+  const { session: sessionId } = log.identity;
+  const { clock, limits, signal } = parts;
+  return checkEdit(
+    bound,
+    { id: request.request, toolName: request.toolName, input, callId: call.callId, sessionId, agentPath },
+    {
+      policies: agent.permission === undefined ? parts.permission : [...parts.permission, agent.permission],
+      scope: { agent: agent.name, agentPath, sessionId, context: undefined },
+      limits,
+      deadline: { clock, timeoutMs: limits.timeouts.gateMs, signal },
+    },
+  );
 }
 
 /** Time the owner of a session in another process has to answer. */

@@ -1,5 +1,5 @@
 import { type ParkedRequest, parkedRequests } from '../ledger/recovery.ts';
-import type { SessionFacts, TurnFacts } from '../ledger/turn-facts.ts';
+import { requestedArgs, type SessionFacts, type TurnFacts } from '../ledger/turn-facts.ts';
 import type { PendingApproval } from '../tools/approvals.ts';
 
 /** Open requests of a turn as a person sees them, oldest first. */
@@ -21,7 +21,7 @@ function pendingOf(
     id: request.request,
     kind: request.kind,
     toolName: request.toolName,
-    input: call.args,
+    input: requestedArgs(call),
     callId: call.callId,
     sessionId,
     agentPath,

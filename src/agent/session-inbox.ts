@@ -1,14 +1,15 @@
-import { isSwarmError } from '../errors.ts';
+import { isSwarmError, SwarmError } from '../errors.ts';
 import type { IdSource } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../ledger/content.ts';
 import type { InboxItem, InboxReply, Ledger } from '../ledger/ledger.ts';
-import type { ApprovalDecision } from '../tools/approvals.ts';
+import { type ApprovalDecision, readDecision } from '../tools/approval-decisions.ts';
 import type { TurnScope } from '../turn/turn-scope.ts';
 import { steerTurn } from './active-run.ts';
 
 /** What a listener needs of the session it serves. */
 export interface InboxTarget {
-  readonly turn: TurnScope | undefined;
+  /** The turn under way, once there is one, or `undefined` when there will be none. */
+  turnOrIdle(): Promise<TurnScope | undefined>;
 }
 
 /** Answers what other processes ask of a session this one owns, until `signal` aborts. Never rejects. */
@@ -36,7 +37,7 @@ async function answer(
   options: { readonly ids: IdSource; readonly steeringQueue: number },
 ): Promise<InboxReply> {
   try {
-    const { turn } = target;
+    const turn = await target.turnOrIdle();
     if (turn === undefined) return { type: 'rejected', code: 'turn-not-open', message: 'no turn is at work' };
     return { type: 'accepted', body: await actOnTurn(item, turn, options) };
   } catch (error) {
@@ -57,7 +58,7 @@ export async function actOnTurn(
   const body = objectOf(item.body);
   switch (item.kind) {
     case 'approval':
-      await turn.approvals.decide(textOf(body['id']), decisionOf(body['decision']));
+      await decideHere(turn, textOf(body['id']), readDecision(body['decision'], turn.plan.limits));
       return {};
     case 'steer': {
       // The answer says that the text is durable, not that a request carried it: that may take hours.
@@ -72,22 +73,16 @@ export async function actOnTurn(
   }
 }
 
+/** Who asks has seen the request open in the ledger; it may be of a turn that is over by now. */
+function decideHere(turn: TurnScope, id: string, decision: ApprovalDecision): Promise<void> {
+  if (id.startsWith(`${turn.turnId}.`)) return turn.approvals.decideWhenParked(id, decision);
+  throw new SwarmError('turn-not-open', `the turn of the approval request ${id} is not at work`);
+}
+
 function objectOf(value: JsonValue | undefined): JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
 }
 
 function textOf(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : '';
-}
-
-function decisionOf(value: JsonValue | undefined): ApprovalDecision {
-  const { decision, scope, reason, editedInput, answer: text, actor } = objectOf(value);
-  return {
-    decision: decision === 'approve' ? 'approve' : 'deny',
-    ...(scope === 'turn' || scope === 'session' ? { scope } : {}),
-    ...(typeof reason === 'string' ? { reason } : {}),
-    ...(editedInput === undefined ? {} : { editedInput: objectOf(editedInput) }),
-    ...(typeof text === 'string' ? { answer: text } : {}),
-    ...(typeof actor === 'string' ? { actor } : {}),
-  };
 }

@@ -226,6 +226,8 @@ export const RECORD_DATA = {
     /** Key of remembered decisions: approval scope or tool + schema hash + argument pattern. */
     scopeKey: text,
     rememberable: z.boolean(),
+    /** What would run, where a gate put it in place of what the model sent. */
+    input: jsonObjectSchema.optional(),
     /** Milliseconds since the epoch; absent = never. */
     expiresAt: z.number().optional(),
     question: text.optional(),

@@ -222,7 +222,12 @@ export function resultOf(call: CallFacts): RecordData<'tool.settled'>['output'] 
   return undefined;
 }
 
-/** Arguments that run: those a person edited, else those the model sent. */
+/** Arguments that are asked about: those a gate put in place, else those the model sent. */
+export function requestedArgs(call: CallFacts): JsonObject {
+  return call.requested?.data.input ?? call.args;
+}
+
+/** Arguments that run: those a person edited or a gate put in place, else those the model sent. */
 export function effectiveArgs(call: CallFacts): JsonObject {
-  return call.dispatched?.data.editedArgs ?? call.decided?.data.editedInput ?? call.args;
+  return call.dispatched?.data.editedArgs ?? call.decided?.data.editedInput ?? requestedArgs(call);
 }

@@ -1,23 +1,15 @@
 import type { Clock } from '../clock.ts';
 import { SwarmError } from '../errors.ts';
 import type { JsonObject } from '../ledger/content.ts';
-import type { ApprovalScope, LedgerRecord, NewRecord } from '../ledger/records.ts';
-import type { Limits } from '../limits.ts';
-
-/** A person's decision on an open request. */
-export interface ApprovalDecision {
-  readonly decision: 'approve' | 'deny';
-  /** How long it holds for calls with the same scope key. Default `call`. */
-  readonly scope?: ApprovalScope;
-  /** Reaches the model when denied; at most `limits.approvals.maxReasonChars` characters of it. */
-  readonly reason?: string;
-  /** Runs instead of what the model sent; checked against the tool's schema. */
-  readonly editedInput?: JsonObject;
-  /** Answer to a question asked by `askUser`. */
-  readonly answer?: string;
-  /** Who decided; information for the ledger. */
-  readonly actor?: string;
-}
+import type { LedgerRecord, NewRecord } from '../ledger/records.ts';
+import {
+  type ApprovalDecision,
+  checkDecision,
+  type DecidableRequest,
+  decisionRecords,
+  judgeRepeat,
+  type SettledRequest,
+} from './approval-decisions.ts';
 
 /** A request as a person sees it. */
 export interface PendingApproval {
@@ -43,14 +35,22 @@ export type ApprovalOutcome =
   | { readonly type: 'detached' };
 
 /** A request on its way to a person. */
-export interface ApprovalRequest extends PendingApproval {
+export interface ApprovalRequest extends PendingApproval, DecidableRequest {
   readonly stepId: string;
   readonly argsHash: string;
   readonly schemaHash?: string;
   readonly scopeKey: string;
   readonly rememberable: boolean;
-  /** Complaint about edited input, or undefined when it fits the schema. */
-  checkEdit(input: JsonObject): Promise<string | undefined>;
+  /** A gate put `input` in place of what the model sent. */
+  readonly isReplaced: boolean;
+}
+
+/** A request that was handed in. Both promises are the caller's to wait for, `durable` first. */
+export interface AskedApproval {
+  /** The request is a fact: a person may be asked. Rejects when it could not be made one. */
+  readonly durable: Promise<void>;
+  /** Never rejects. */
+  readonly outcome: Promise<ApprovalOutcome>;
 }
 
 /** A decision that holds for later calls with the same scope key. */
@@ -64,7 +64,6 @@ export interface RememberedDecision {
 export interface ApprovalDeskOptions {
   readonly turnId: string;
   readonly clock: Clock;
-  readonly limits: Limits;
   commit(batch: readonly NewRecord[]): Promise<readonly LedgerRecord[]>;
   /** Decisions that hold for the session; the desk adds to it. */
   readonly sessionMemory: Map<string, RememberedDecision>;
@@ -73,7 +72,10 @@ export interface ApprovalDeskOptions {
 
 interface Parked {
   readonly request: ApprovalRequest;
+  readonly durable: Promise<unknown>;
   readonly resolve: (outcome: ApprovalOutcome) => void;
+  /** Its time is over, and that is being made durable. */
+  expiring: boolean;
   timer: unknown;
 }
 
@@ -85,30 +87,31 @@ export class ApprovalDesk {
   readonly #options: ApprovalDeskOptions;
   readonly #parked = new Map<string, Parked>();
   /** Settled requests of this turn, so that a repeated decision is told from a contradicting one. */
-  readonly #settled = new Map<string, ApprovalDecision | 'expired' | 'cancelled'>();
+  readonly #settled = new Map<string, SettledRequest>();
+  /** Decisions that wait for requests an earlier process left open to be handed in again. */
+  readonly #awaited = new Map<string, PromiseWithResolvers<void>>();
   readonly #turnMemory = new Map<string, RememberedDecision>();
-  /** Decisions on requests that are open in the ledger and not parked here yet. */
-  #early: { readonly requestId: string; go(): void; fail(): void }[] = [];
-  /** No request will be parked any more. */
-  #over = false;
   /** Decisions being written: a second one waits for the first and is then judged against it. */
   #deciding: Promise<unknown> = Promise.resolve();
+  /** Set once no request is taken any more: what a request that comes late is told. */
+  #over: ApprovalOutcome | undefined;
 
   constructor(options: ApprovalDeskOptions) {
     this.#options = options;
   }
 
-  /** Requests that wait, oldest first. */
-  open(): readonly PendingApproval[] {
-    return [...this.#parked.values()].map((parked) => parked.request);
-  }
-
+  /** Requests that wait, those on their way into the ledger included. */
   get openCount(): number {
     return this.#parked.size;
   }
 
   knows(requestId: string): boolean {
     return this.#parked.has(requestId) || this.#settled.has(requestId);
+  }
+
+  /** Whether a call waits for a person and for nothing else. */
+  isParked(callId: string): boolean {
+    return this.#parkedAt(callId)?.expiring === false;
   }
 
   /** A decision made earlier that covers `scopeKey`, from this turn or the session. */
@@ -122,120 +125,137 @@ export class ApprovalDesk {
   }
 
   /**
-   * Decides a request whose fact is durable and which this turn is about to park again, after a resume. Waits for
-   * that moment. @throws SwarmError as {@link decide}; 'unknown-approval' when the turn ends first
+   * Takes a request, synchronously: from here on it can be decided. `recorded`: its fact is in the ledger; else it
+   * is written now.
    */
-  decideWhenParked(requestId: string, decision: ApprovalDecision): Promise<void> {
-    if (this.knows(requestId)) return this.decide(requestId, decision);
-    if (this.#over) return Promise.reject(unknownRequest(requestId));
-    return new Promise((resolve, reject) => {
-      this.#early.push({
-        requestId,
-        go: () => this.decide(requestId, decision).then(resolve, reject),
-        fail: () => reject(unknownRequest(requestId)),
-      });
-    });
+  ask(request: ApprovalRequest, recorded: boolean): AskedApproval {
+    const { promise: outcome, resolve } = Promise.withResolvers<ApprovalOutcome>();
+    if (this.#over !== undefined) {
+      resolve(this.#over);
+      return { durable: Promise.resolve(), outcome };
+    }
+    const written = recorded
+      ? Promise.resolve()
+      : this.#options.commit([requestedRecord(this.#options.turnId, request)]);
+    const parked: Parked = { request, durable: written, resolve, expiring: false, timer: undefined };
+    this.#parked.set(request.id, parked);
+    this.#stopAwaiting(request.id);
+    return { durable: this.#arm(parked), outcome };
   }
 
-  /** Facts of a request, for the commit that must precede {@link park}. */
-  requestedRecord(request: ApprovalRequest): NewRecord {
-    return {
-      type: 'permission.requested',
-      turn: this.#options.turnId,
-      step: request.stepId,
-      call: request.callId,
-      data: {
-        request: request.id,
-        kind: request.kind,
-        toolName: request.toolName,
-        argsHash: request.argsHash,
-        ...(request.schemaHash === undefined ? {} : { schemaHash: request.schemaHash }),
-        scopeKey: request.scopeKey,
-        rememberable: request.rememberable,
-        ...(request.expiresAt === undefined ? {} : { expiresAt: request.expiresAt }),
-        ...(request.question === undefined ? {} : { question: request.question }),
-      },
-    };
-  }
-
-  /** Waits for the decision on a request whose fact is durable. Never rejects. */
-  park(request: ApprovalRequest): Promise<ApprovalOutcome> {
-    return new Promise((resolve) => {
-      const parked: Parked = { request, resolve, timer: undefined };
-      this.#parked.set(request.id, parked);
-      if (request.expiresAt !== undefined) this.#armExpiry(parked, request.expiresAt);
-      for (const early of this.#early.filter((one) => one.requestId === request.id)) early.go();
-      this.#early = this.#early.filter((one) => one.requestId !== request.id);
-    });
+  async #arm(parked: Parked): Promise<void> {
+    const { id, expiresAt } = parked.request;
+    // At once, so that a turn that would leave its open requests behind first lets go of this one.
+    if (expiresAt !== undefined && expiresAt <= this.#options.clock.now()) this.#startExpiry(parked);
+    try {
+      await parked.durable;
+    } catch (error) {
+      this.#parked.delete(id);
+      throw error;
+    }
+    if (expiresAt !== undefined && !parked.expiring && this.#parked.has(id))
+      this.#armExpiry(parked, expiresAt);
   }
 
   /**
-   * Records a decision and lets the call go on. The same decision again changes nothing.
+   * Records a decision, which {@link readDecision} made, and lets the call go on. The same decision again changes
+   * nothing.
    * @throws SwarmError 'unknown-approval', 'approval-settled' (late), 'approval-conflict' (another decision was
-   * made), 'approval-edit-invalid' and 'approval-not-rememberable' (the request stays open)
+   * made), 'approval-edit-invalid', 'approval-not-rememberable' and 'invalid-decision' (the request stays open),
+   * 'turn-not-open' (the turn ended or left before it could be recorded)
    */
   decide(requestId: string, decision: ApprovalDecision): Promise<void> {
-    const run = this.#deciding.then(() => this.#decide(requestId, decision));
-    this.#deciding = run.catch(() => undefined);
-    return run;
+    return this.#inOrder(() => this.#decide(requestId, decision));
   }
 
-  /** Ends every open request, durably, because the turn ends. */
-  cancelAll(reason: string): Promise<void> {
-    const run = this.#deciding.then(() => this.#cancelAll(reason));
-    this.#deciding = run.catch(() => undefined);
-    return run;
-  }
-
-  #giveUpEarly(): void {
-    this.#over = true;
-    for (const early of this.#early.splice(0)) early.fail();
-  }
-
-  async #cancelAll(reason: string): Promise<void> {
-    this.#giveUpEarly();
-    const open = [...this.#parked.values()];
-    if (open.length === 0) return;
-    await this.#options.commit(
-      open.map(({ request }) => ({
-        type: 'permission.cancelled',
-        turn: this.#options.turnId,
-        step: request.stepId,
-        call: request.callId,
-        data: { request: request.id, reason },
-      })),
-    );
-    for (const parked of open) this.#settle(parked, 'cancelled', { type: 'cancelled', reason });
-  }
-
-  /** Lets go of every open request without a fact: it stays open in the ledger. */
-  detach(): void {
-    this.#giveUpEarly();
-    for (const parked of [...this.#parked.values()]) {
-      this.#options.clock.clearTimeout(parked.timer);
-      this.#parked.delete(parked.request.id);
-      parked.resolve({ type: 'detached' });
+  /**
+   * Decides a request that is open in the ledger and that this turn, taken up again, is about to hand in: waits for
+   * that moment. @throws SwarmError as {@link decide}
+   */
+  async decideWhenParked(requestId: string, decision: ApprovalDecision): Promise<void> {
+    if (!this.knows(requestId) && this.#over === undefined) {
+      const awaited = this.#awaited.get(requestId) ?? Promise.withResolvers<void>();
+      this.#awaited.set(requestId, awaited);
+      await awaited.promise;
     }
+    return this.decide(requestId, decision);
+  }
+
+  /** Ends a request of the ledger, handed in or not, because its call will not run. Nothing if it is settled. */
+  cancel(request: CancelledRequest, reason: string): Promise<void> {
+    return this.#inOrder(async () => {
+      if (this.#settled.has(request.id)) return;
+      await this.#options.commit([cancelledRecord(this.#options.turnId, request, reason)]);
+      const parked = this.#parked.get(request.id);
+      if (parked !== undefined) this.#settle(parked, 'cancelled', { type: 'cancelled', reason });
+      else this.#settled.set(request.id, 'cancelled');
+      this.#stopAwaiting(request.id);
+    });
+  }
+
+  /** Ends every open request, durably, because the turn ends; takes no more. */
+  cancelAll(reason: string): Promise<void> {
+    this.#end({ type: 'cancelled', reason });
+    return this.#inOrder(() => this.#cancelAll(reason));
+  }
+
+  /** Lets go of every open request without a fact: it stays open in the ledger. Takes no more. */
+  detach(): void {
+    this.#end({ type: 'detached' });
+    for (const parked of [...this.#parked.values()]) this.#letGo(parked);
+  }
+
+  #inOrder(work: () => Promise<void>): Promise<void> {
+    const run = this.#deciding.then(work);
+    this.#deciding = run.catch(() => undefined);
+    return run;
+  }
+
+  #end(outcome: ApprovalOutcome): void {
+    this.#over = outcome;
+    for (const requestId of [...this.#awaited.keys()]) this.#stopAwaiting(requestId);
+  }
+
+  #stopAwaiting(requestId: string): void {
+    this.#awaited.get(requestId)?.resolve();
+    this.#awaited.delete(requestId);
   }
 
   async #decide(requestId: string, decision: ApprovalDecision): Promise<void> {
+    // Those that are on their way into the ledger may be covered by this decision, too.
+    await Promise.allSettled([...this.#parked.values()].map((one) => one.durable));
     const parked = this.#parked.get(requestId);
     if (parked === undefined) return this.#judgeRepeat(requestId, decision);
+    if (this.#isDue(parked)) {
+      await this.#expire(parked);
+      return this.#judgeRepeat(requestId, decision);
+    }
     await checkDecision(parked.request, decision);
+    // Checking may take a while, in which the turn may have let go of the request.
+    if (!this.#parked.has(requestId)) return this.#judgeRepeat(requestId, decision);
     const followers = this.#followers(parked, decision);
-    const records = [
-      decidedRecord(this.#options.turnId, parked.request, decision, this.#options.limits),
-      ...followers.map((follower) =>
-        followerRecord(this.#options.turnId, follower.request, decision, requestId),
-      ),
-    ];
-    await this.#options.commit(records);
+    const others = followers.map((one) => one.request);
+    await this.#options.commit(decisionRecords(this.#options.turnId, parked.request, decision, others));
     this.#keepInMemory(parked.request, decision);
     for (const one of [parked, ...followers]) this.#resolve(one, decision, one === parked);
   }
 
   #judgeRepeat(requestId: string, decision: ApprovalDecision): void {
-    judgeRepeat(requestId, this.#settled.get(requestId), decision);
+    const settled = this.#settled.get(requestId);
+    if (settled === undefined && this.#over !== undefined) {
+      throw new SwarmError('turn-not-open', `the turn of the approval request ${requestId} is over`);
+    }
+    judgeRepeat(requestId, settled, decision);
+  }
+
+  async #cancelAll(reason: string): Promise<void> {
+    await Promise.allSettled([...this.#parked.values()].map((one) => one.durable));
+    const open = [...this.#parked.values()];
+    if (open.length === 0) return;
+    await this.#options.commit(
+      open.map(({ request }) => cancelledRecord(this.#options.turnId, request, reason)),
+    );
+    for (const parked of open) this.#settle(parked, 'cancelled', { type: 'cancelled', reason });
   }
 
   /** Other open requests of the same scope key, which a remembered decision covers at once. */
@@ -243,7 +263,10 @@ export class ApprovalDesk {
     if ((decision.scope ?? 'call') === 'call') return [];
     return [...this.#parked.values()].filter(
       (other) =>
-        other !== parked && other.request.rememberable && other.request.scopeKey === parked.request.scopeKey,
+        other !== parked &&
+        !this.#isDue(other) &&
+        other.request.rememberable &&
+        other.request.scopeKey === parked.request.scopeKey,
     );
   }
 
@@ -259,24 +282,42 @@ export class ApprovalDesk {
   }
 
   #resolve(parked: Parked, decision: ApprovalDecision, own: boolean): void {
+    const { decision: word, reason, editedInput, answer } = decision;
+    const given = {
+      ...(own && editedInput !== undefined ? { editedInput } : {}),
+      ...(own && answer !== undefined ? { answer } : {}),
+    };
     const outcome: ApprovalOutcome =
-      decision.decision === 'deny'
-        ? { type: 'denied', ...(decision.reason === undefined ? {} : { reason: decision.reason }) }
-        : {
-            type: 'approved',
-            ...(own && decision.editedInput !== undefined ? { editedInput: decision.editedInput } : {}),
-            ...(own && decision.answer !== undefined ? { answer: decision.answer } : {}),
-          };
-    this.#settle(parked, decision, outcome);
+      word === 'deny'
+        ? { type: 'denied', ...(reason === undefined ? {} : { reason }) }
+        : { type: 'approved', ...given };
+    this.#settle(parked, { decision: word, ...given }, outcome);
   }
 
-  #settle(parked: Parked, how: ApprovalDecision | 'expired' | 'cancelled', outcome: ApprovalOutcome): void {
+  /** A request that was let go of meanwhile has its fact all the same; its call goes on elsewhere. */
+  #settle(parked: Parked, how: SettledRequest, outcome: ApprovalOutcome): void {
     this.#options.clock.clearTimeout(parked.timer);
-    this.#parked.delete(parked.request.id);
     this.#settled.set(parked.request.id, how);
+    if (!this.#parked.delete(parked.request.id)) return;
     const word = typeof how === 'string' ? how : how.decision;
     this.#options.onResolved(parked.request.callId, word);
     parked.resolve(outcome);
+  }
+
+  #letGo(parked: Parked): void {
+    this.#options.clock.clearTimeout(parked.timer);
+    this.#parked.delete(parked.request.id);
+    parked.resolve({ type: 'detached' });
+  }
+
+  #parkedAt(callId: string): Parked | undefined {
+    for (const parked of this.#parked.values()) if (parked.request.callId === callId) return parked;
+    return undefined;
+  }
+
+  #isDue({ request, expiring }: Parked): boolean {
+    const { expiresAt } = request;
+    return expiring || (expiresAt !== undefined && expiresAt <= this.#options.clock.now());
   }
 
   #armExpiry(parked: Parked, expiresAt: number): void {
@@ -285,14 +326,21 @@ export class ApprovalDesk {
     const delayMs = Math.min(Math.max(0, expiresAt - clock.now()), 0x7fffffff);
     parked.timer = clock.setTimeout(() => {
       if (clock.now() < expiresAt) this.#armExpiry(parked, expiresAt);
-      else this.#deciding = this.#deciding.then(() => this.#expire(parked));
+      else this.#startExpiry(parked);
     }, delayMs);
+  }
+
+  #startExpiry(parked: Parked): void {
+    parked.expiring = true;
+    void this.#inOrder(() => this.#expire(parked));
   }
 
   async #expire(parked: Parked): Promise<void> {
     const { request } = parked;
-    if (!this.#parked.has(request.id)) return;
+    parked.expiring = true;
     try {
+      await parked.durable;
+      if (!this.#parked.has(request.id)) return;
       await this.#options.commit([
         {
           type: 'permission.expired',
@@ -310,97 +358,36 @@ export class ApprovalDesk {
   }
 }
 
-/**
- * What a second decision on a settled request means; `undefined` as `settled` means no such request.
- * @throws SwarmError 'unknown-approval', 'approval-settled', 'approval-conflict'
- */
-export function judgeRepeat(
-  requestId: string,
-  settled: Pick<ApprovalDecision, 'decision'> | 'expired' | 'cancelled' | undefined,
-  decision: ApprovalDecision,
-): void {
-  if (settled === undefined)
-    throw new SwarmError('unknown-approval', `no approval request ${requestId} is known`);
-  if (typeof settled === 'string') {
-    throw new SwarmError('approval-settled', `the approval request ${requestId} is ${settled}`);
-  }
-  if (settled.decision !== decision.decision) {
-    throw new SwarmError('approval-conflict', `the decision on ${requestId} was to ${settled.decision}`);
-  }
-}
+type CancelledRequest = Pick<ApprovalRequest, 'id' | 'stepId' | 'callId'>;
 
-function unknownRequest(requestId: string): SwarmError {
-  return new SwarmError('unknown-approval', `no approval request ${requestId} is known`);
-}
-
-/** @throws SwarmError 'approval-not-rememberable', 'approval-edit-invalid' */
-export async function checkDecision(
-  request: Pick<ApprovalRequest, 'id' | 'rememberable' | 'checkEdit'>,
-  decision: ApprovalDecision,
-): Promise<void> {
-  if (decision.decision !== 'approve' && decision.decision !== 'deny') {
-    throw new SwarmError(
-      'approval-conflict',
-      `a decision is 'approve' or 'deny', not ${String(decision.decision)}`,
-    );
-  }
-  if ((decision.scope ?? 'call') !== 'call' && !request.rememberable) {
-    throw new SwarmError('approval-not-rememberable', `${request.id} can be decided for this call only`);
-  }
-  if (decision.editedInput === undefined) return;
-  const complaint = await request.checkEdit(decision.editedInput);
-  if (complaint !== undefined) {
-    throw new SwarmError(
-      'approval-edit-invalid',
-      `the edited input of ${request.id} does not fit: ${complaint}`,
-    );
-  }
-}
-
-/** The fact of a decision on the request it was made for. */
-export function decidedRecord(
-  turnId: string,
-  request: Pick<ApprovalRequest, 'id' | 'stepId' | 'callId' | 'argsHash'>,
-  decision: ApprovalDecision,
-  limits: Limits,
-): NewRecord {
-  const { reason, editedInput, answer, actor } = decision;
+function cancelledRecord(turnId: string, request: CancelledRequest, reason: string): NewRecord {
   return {
-    type: 'permission.decided',
+    type: 'permission.cancelled',
     turn: turnId,
     step: request.stepId,
     call: request.callId,
-    data: {
-      request: request.id,
-      decision: decision.decision,
-      scope: decision.scope ?? 'call',
-      argsHash: request.argsHash,
-      ...(reason === undefined ? {} : { reason: reason.slice(0, limits.approvals.maxReasonChars) }),
-      ...(editedInput === undefined ? {} : { editedInput }),
-      ...(answer === undefined ? {} : { answer }),
-      ...(actor === undefined ? {} : { actor }),
-    },
+    data: { request: request.id, reason },
   };
 }
 
-function followerRecord(
-  turnId: string,
-  request: ApprovalRequest,
-  decision: ApprovalDecision,
-  by: string,
-): NewRecord {
+function requestedRecord(turnId: string, request: ApprovalRequest): NewRecord {
+  const { id, kind, toolName, argsHash, schemaHash, scopeKey, rememberable, expiresAt, question } = request;
   return {
-    type: 'permission.decided',
+    type: 'permission.requested',
     turn: turnId,
     step: request.stepId,
     call: request.callId,
     data: {
-      request: request.id,
-      decision: decision.decision,
-      scope: 'call',
-      argsHash: request.argsHash,
-      by,
-      ...(decision.reason === undefined ? {} : { reason: decision.reason }),
+      request: id,
+      kind,
+      toolName,
+      argsHash,
+      ...(schemaHash === undefined ? {} : { schemaHash }),
+      scopeKey,
+      rememberable,
+      ...(request.isReplaced ? { input: request.input } : {}),
+      ...(expiresAt === undefined ? {} : { expiresAt }),
+      ...(question === undefined ? {} : { question }),
     },
   };
 }

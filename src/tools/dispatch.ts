@@ -1,4 +1,3 @@
-import { SwarmError } from '../errors.ts';
 import { type CallId, operationIdOf } from '../ids.ts';
 import type { ArtifactRef, ToolOutput } from '../ledger/content.ts';
 import { storeOutput } from '../ledger/media.ts';
@@ -6,12 +5,14 @@ import type { NewRecord, RecordData } from '../ledger/records.ts';
 import type { Limits } from '../limits.ts';
 import { hashArguments } from './argument-snapshot.ts';
 import type { BoundTool } from './binding.ts';
+import type { ClearedCall } from './clear-permission.ts';
 import { errorText } from './error-text.ts';
 import { type Execution, executeWithin } from './execution.ts';
 import { type MaterializedOutput, materializeOutput } from './output-bounds.ts';
 import { createProgress } from './progress.ts';
 import { deniedText, turnEndedText } from './refusals.ts';
-import type { ClearedCall, Settlement, SettlingCall } from './settlement.ts';
+import { errorCode, refuse, stopBeforeT1 } from './refuse-call.ts';
+import type { Settlement, SettlingCall } from './settlement.ts';
 import type { ToolContext } from './tool.ts';
 
 type SettledStatus = RecordData<'tool.settled'>['status'];
@@ -47,8 +48,9 @@ export async function dispatchCall(
   const refusal = await passExecuteGate(call, bound, cleared);
   if (refusal !== undefined) return refusal;
   const validation = await bound.validate(cleared.args);
-  if (scope.signal.aborted) return stopLate(call, bound, generation);
-  if (validation.type === 'invalid') return refuseLate(call, bound, 'invalid-arguments', validation.message);
+  if (scope.signal.aborted) return stopLate(call, generation);
+  if (validation.type === 'invalid')
+    return refuse(call, { code: 'invalid-arguments', text: validation.message });
   const operationId = operationIdOf(facts.callId as CallId);
   try {
     await scope.commit([
@@ -62,7 +64,7 @@ export async function dispatchCall(
       }),
     ]);
   } catch (error) {
-    machine.send({ type: 'PREPARE_FAILED', kind: codeOf(error) });
+    machine.send({ type: 'PREPARE_FAILED', kind: errorCode(error) });
     throw error;
   }
   machine.send({ type: 'PREPARED', operationId });
@@ -94,28 +96,12 @@ async function passExecuteGate(
     agentPath: scope.agentPath,
   });
   if (result.type === 'allow' || scope.signal.aborted) return undefined;
-  return refuseLate(call, bound, 'gate-refused', deniedText(bound.name, result.reason));
-}
-
-/** A refusal after permission and before T1. */
-async function refuseLate(
-  call: SettlingCall,
-  bound: BoundTool,
-  code: 'gate-refused' | 'invalid-arguments' | 'turn-ended',
-  text: string,
-): Promise<Settlement> {
-  const { scope, facts, machine } = call;
-  await scope.commit([factOf(call, 'tool.refused', { code, text, toolName: bound.name })]);
-  machine.send(code === 'turn-ended' ? { type: 'ABORT' } : { type: 'REFUSED', code });
-  scope.loopGate.note(bound.name, facts.args, 'failure');
-  return { type: 'refused' };
+  return refuse(call, { code: 'gate-refused', text: deniedText(bound.name, result.reason) });
 }
 
 /** A stop before T1. A retry has a T1 of an earlier process behind it, whose outcome is as unknown as before. */
-async function stopLate(call: SettlingCall, bound: BoundTool, generation: number): Promise<Settlement> {
-  if (generation > 0) return { type: 'indeterminate' };
-  if (call.scope.leaves) return { type: 'detached' };
-  return refuseLate(call, bound, 'turn-ended', turnEndedText(bound.name, 'the turn was stopped'));
+async function stopLate(call: SettlingCall, generation: number): Promise<Settlement> {
+  return generation > 0 ? { type: 'indeterminate' } : stopBeforeT1(call);
 }
 
 /** A stop between T1 and the implementation: the outcome is certain, so it is written. */
@@ -294,7 +280,7 @@ async function commitOutcome(
       }),
     ]);
   } catch (error) {
-    machine.send({ type: 'COMMIT_FAILED', kind: codeOf(error) });
+    machine.send({ type: 'COMMIT_FAILED', kind: errorCode(error) });
     throw error;
   }
   machine.send({ type: 'COMMITTED' });
@@ -309,7 +295,7 @@ async function keepWhole(call: SettlingCall, whole: Whole): Promise<ArtifactRef 
   try {
     return await scope.artifacts.putArtifact(Buffer.from(whole.text), whole.mediaType);
   } catch (error) {
-    const text = `warning: the whole result could not be kept (${codeOf(error)})`;
+    const text = `warning: the whole result could not be kept (${errorCode(error)})`;
     scope.commit([factOf(call, 'tool.progressed', { text })]).catch(() => undefined);
     return undefined;
   }
@@ -324,19 +310,10 @@ async function keepMedia(call: SettlingCall, output: ToolOutput): Promise<ToolOu
   }
 }
 
-type CallFactType =
-  | 'tool.dispatched'
-  | 'tool.settled'
-  | 'tool.refused'
-  | 'tool.progressed'
-  | 'tool.indeterminate';
+type CallFactType = 'tool.dispatched' | 'tool.settled' | 'tool.progressed' | 'tool.indeterminate';
 
 function factOf<T extends CallFactType>(call: SettlingCall, type: T, data: RecordData<T>): NewRecord {
   const { scope, facts } = call;
   // The pair of type and data is right by the signature; the union of records cannot see it.
   return { type, data, turn: scope.turnId, step: facts.stepId, call: facts.callId } as NewRecord;
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof SwarmError ? error.code : 'unknown';
 }

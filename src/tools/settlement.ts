@@ -1,27 +1,26 @@
 import type { Clock } from '../clock.ts';
-import { SwarmError } from '../errors.ts';
-import { type CallId, requestIdOf } from '../ids.ts';
 import type { JsonObject } from '../ledger/content.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { LedgerRecord, NewRecord } from '../ledger/records.ts';
-import { type CallFacts, callStatus } from '../ledger/turn-facts.ts';
+import { type CallFacts, callStatus, requestedArgs } from '../ledger/turn-facts.ts';
 import type { GateResult, GateSubjects } from '../lifecycle/hooks.ts';
 import type { Lifecycle, LifecycleHost } from '../lifecycle/lifecycle.ts';
 import type { Limits } from '../limits.ts';
-import type { ApprovalDesk, ApprovalOutcome, ApprovalRequest } from './approvals.ts';
-import { hashArguments, snapshotArguments } from './argument-snapshot.ts';
+import type { ApprovalDesk, AskedApproval } from './approvals.ts';
 import type { BoundTool } from './binding.ts';
+import { clearPermission, handInRequest } from './clear-permission.ts';
 import { dispatchCall } from './dispatch.ts';
-import { decidePermission, type PermissionPolicy, scopeKeyOf } from './permission.ts';
+import type { PermissionPolicy } from './permission.ts';
 import {
   deniedText,
-  expiredText,
   type Refusal,
   type RefusalScope,
   refusalOf,
   skippedText,
   turnEndedText,
 } from './refusals.ts';
+import { refuse, stopBeforeT1 } from './refuse-call.ts';
+import { checkReplacement } from './replaced-arguments.ts';
 
 /** Everything the settlement of one step's calls works with. Lives as long as the step. */
 export interface SettlementScope extends RefusalScope {
@@ -49,9 +48,9 @@ export interface SettlementScope extends RefusalScope {
     subject: GateSubjects[G],
   ): Promise<GateResult<GateSubjects[G]>>;
   /** A place among the calls that may run at once, or that the call is not to start any more. */
-  enterSlot(): Promise<CallSlot>;
-  /** A call waits for a person from now on. */
-  onParked(callId: string): void;
+  enterSlot(callId: string): Promise<CallSlot>;
+  /** A call waits for a person from now on; `again`: as it did in an earlier process. */
+  onParked(callId: string, again: boolean): void;
   /** An abandoned implementation came back; its result is dropped. */
   onLate(record: NewRecord): void;
 }
@@ -124,25 +123,36 @@ async function settleAdmitted(call: SettlingCall): Promise<Settlement> {
     // A restored call whose tool left the binding; a fresh one was refused before.
     return refuse(call, { code: 'unknown-tool', text: turnEndedText(toolName, 'it is no longer available') });
   }
-  const slot = await scope.enterSlot();
+  const asked = callStatus(facts) === 'parked' ? handInRequest(call, bound) : undefined;
+  const slot = await scope.enterSlot(facts.callId);
   if (slot.type === 'detached') return slot;
-  if (slot.type === 'skip') {
-    const skipped: Refusal = { code: 'skipped', text: skippedText(toolName) };
-    return scope.signal.aborted ? stopBeforeDispatch(call) : refuse(call, skipped);
+  const { aborted } = scope.signal;
+  if (slot.type === 'skip' && !aborted) {
+    return refuse(call, { code: 'skipped', text: skippedText(toolName) });
   }
   try {
-    if (scope.signal.aborted) return await stopBeforeDispatch(call);
-    const admitted = await passGate(call, bound);
-    if (scope.signal.aborted) return await stopBeforeDispatch(call);
-    if (admitted.type === 'refuse') return await refuse(call, admitted.refusal);
-    const cleared = await clearPermission(call, bound, admitted.args);
-    if (cleared.type === 'detached') return cleared;
-    if (cleared.type === 'stopped') return await stopBeforeDispatch(call);
-    if (cleared.type === 'refuse') return await refuse(call, cleared.refusal);
-    return await dispatchCall(call, bound, cleared);
+    return await settlePlaced(call, bound, asked);
   } finally {
-    slot.leave();
+    if (slot.type === 'place') slot.leave();
   }
+}
+
+async function settlePlaced(
+  call: SettlingCall,
+  bound: BoundTool,
+  asked: AskedApproval | undefined,
+): Promise<Settlement> {
+  const { signal } = call.scope;
+  // A call that waits for a person hears of the end of its turn as the end of its request.
+  if (signal.aborted && asked === undefined) return stopBeforeT1(call);
+  const admitted = await passGate(call, bound);
+  if (signal.aborted && asked === undefined) return stopBeforeT1(call);
+  if (admitted.type === 'refuse') return refuse(call, admitted.refusal);
+  const cleared = await clearPermission(call, bound, admitted.args, asked);
+  if (cleared.type === 'detached') return cleared;
+  if (cleared.type === 'stopped') return stopBeforeT1(call);
+  if (cleared.type === 'refuse') return refuse(call, cleared.refusal);
+  return dispatchCall(call, bound, cleared);
 }
 
 type Admitted =
@@ -151,9 +161,9 @@ type Admitted =
 
 async function passGate(call: SettlingCall, bound: BoundTool): Promise<Admitted> {
   const { scope, facts } = call;
-  const args = facts.args;
-  // A gate was passed before the request or decision that is on record.
-  if (callStatus(facts) !== 'called') return { type: 'admitted', args };
+  // A gate was passed before the request or decision that is on record, and so is what it put in place.
+  if (callStatus(facts) !== 'called') return { type: 'admitted', args: requestedArgs(facts) };
+  const { args } = facts;
   const subject = {
     toolName: bound.name,
     input: args,
@@ -172,219 +182,4 @@ async function passGate(call: SettlingCall, bound: BoundTool): Promise<Admitted>
   if (replaced.type === 'ok') return { type: 'admitted', args: replaced.args };
   const text = `${bound.name} did not run: a gate replaced its arguments with unusable ones (${replaced.complaint}).`;
   return { type: 'refuse', refusal: { code: 'gate-refused', text } };
-}
-
-/** Arguments a gate or a person put in place of the model's: as plain, bounded and valid as any. */
-export async function checkReplacement(
-  bound: BoundTool,
-  input: unknown,
-  limits: Limits,
-): Promise<{ type: 'ok'; args: JsonObject } | { type: 'invalid'; complaint: string }> {
-  const snapshot = snapshotArguments(input, limits.arguments);
-  if (snapshot.type === 'rejected') return { type: 'invalid', complaint: snapshot.reason };
-  const bytes = Buffer.byteLength(JSON.stringify(snapshot.args));
-  if (bytes > limits.ledger.maxInlineBytes) {
-    return { type: 'invalid', complaint: `more than ${limits.ledger.maxInlineBytes} bytes` };
-  }
-  const validation = await bound.validate(snapshot.args);
-  if (validation.type === 'invalid') return { type: 'invalid', complaint: validation.message };
-  return { type: 'ok', args: snapshot.args };
-}
-
-/** What may be dispatched: the arguments that run, and the answer to a question. */
-export interface ClearedCall {
-  readonly args: JsonObject;
-  /** Set when they are not those the model sent. */
-  readonly edited: 'gate' | 'person' | undefined;
-  readonly answer: string | undefined;
-}
-
-type Clearance =
-  | ({ readonly type: 'cleared' } & ClearedCall)
-  | { readonly type: 'refuse'; readonly refusal: Refusal }
-  /** The turn was stopped while the policies were asked. */
-  | { readonly type: 'stopped' }
-  | { readonly type: 'detached' };
-
-async function clearPermission(call: SettlingCall, bound: BoundTool, args: JsonObject): Promise<Clearance> {
-  const { scope, facts } = call;
-  const status = callStatus(facts);
-  if (status === 'decided') return followOutcome(call, bound, args, recordedOutcome(facts));
-  const request = await approvalRequest(call, bound, args);
-  if (status === 'parked') return askPerson(call, bound, args, request);
-
-  const verdict =
-    bound.tool.parks === 'question'
-      ? ({ type: 'ask' } as const)
-      : await decidePermission(bound, request, {
-          policies: scope.permission,
-          scope: { agent: scope.agentPath.at(-1) ?? '', ...scope },
-          remembered: scope.approvals.remembered(request.scopeKey),
-        });
-  if (scope.signal.aborted) return { type: 'stopped' };
-  if (verdict.type === 'deny') {
-    return { type: 'refuse', refusal: { code: 'denied', text: deniedText(bound.name, verdict.reason) } };
-  }
-  if (verdict.type === 'allow') {
-    call.machine.send({ type: 'CLEARED' });
-    return cleared(call, args, undefined);
-  }
-  if (scope.approvals.openCount >= scope.limits.approvals.maxOpen) {
-    return {
-      type: 'refuse',
-      refusal: { code: 'denied', text: deniedText(bound.name, 'too many requests for approval are open') },
-    };
-  }
-  await commitFact(call, [scope.approvals.requestedRecord(request)]);
-  return askPerson(call, bound, args, request);
-}
-
-function cleared(call: SettlingCall, args: JsonObject, answer: string | undefined): Clearance {
-  const edited = args === call.facts.args ? undefined : 'gate';
-  return { type: 'cleared', args, edited, answer };
-}
-
-async function askPerson(
-  call: SettlingCall,
-  bound: BoundTool,
-  args: JsonObject,
-  request: ApprovalRequest,
-): Promise<Clearance> {
-  const { scope, facts, machine } = call;
-  machine.send({
-    type: 'NEEDS_PERMISSION',
-    request: request.id,
-    ...(request.expiresAt === undefined ? {} : { expiresAt: request.expiresAt }),
-  });
-  const decision = scope.approvals.park(request);
-  scope.onParked(facts.callId);
-  return followOutcome(call, bound, args, await decision);
-}
-
-async function followOutcome(
-  call: SettlingCall,
-  bound: BoundTool,
-  args: JsonObject,
-  outcome: ApprovalOutcome,
-): Promise<Clearance> {
-  const { machine, facts } = call;
-  const request = requestIdOf(facts.callId as CallId);
-  if (machine.state === 'admitted') machine.send({ type: 'NEEDS_PERMISSION', request });
-  switch (outcome.type) {
-    case 'detached':
-      return { type: 'detached' };
-    case 'denied':
-      return { type: 'refuse', refusal: { code: 'denied', text: deniedText(bound.name, outcome.reason) } };
-    case 'expired':
-      return { type: 'refuse', refusal: { code: 'expired', text: expiredText(bound.name) } };
-    case 'cancelled':
-      return {
-        type: 'refuse',
-        refusal: { code: 'turn-ended', text: turnEndedText(bound.name, outcome.reason) },
-      };
-    case 'approved': {
-      const edited = outcome.editedInput;
-      machine.send({ type: 'GRANTED', request, ...(edited === undefined ? {} : { edited: true }) });
-      if (edited === undefined) return cleared(call, args, outcome.answer);
-      return { type: 'cleared', args: edited, edited: 'person', answer: outcome.answer };
-    }
-  }
-}
-
-function recordedOutcome(facts: CallFacts): ApprovalOutcome {
-  const decided = facts.decided?.data;
-  if (decided === undefined) return { type: 'expired' };
-  const { reason, editedInput, answer } = decided;
-  if (decided.decision === 'deny') return { type: 'denied', ...(reason === undefined ? {} : { reason }) };
-  return {
-    type: 'approved',
-    ...(editedInput === undefined ? {} : { editedInput }),
-    ...(answer === undefined ? {} : { answer }),
-  };
-}
-
-async function approvalRequest(
-  call: SettlingCall,
-  bound: BoundTool,
-  args: JsonObject,
-): Promise<ApprovalRequest> {
-  const { scope, facts } = call;
-  const recorded = facts.requested?.data;
-  const { expiryMs } = scope.limits.approvals;
-  const expiresAt =
-    recorded === undefined ? (expiryMs > 0 ? scope.clock.now() + expiryMs : undefined) : recorded.expiresAt;
-  const isQuestion = bound.tool.parks === 'question';
-  return {
-    id: requestIdOf(facts.callId as CallId),
-    kind: isQuestion ? 'question' : 'permission',
-    toolName: bound.name,
-    input: args,
-    callId: facts.callId,
-    stepId: facts.stepId,
-    sessionId: scope.sessionId,
-    agentPath: scope.agentPath,
-    argsHash: hashArguments(args),
-    schemaHash: bound.schemaHash,
-    scopeKey: scopeKeyOf(bound, args),
-    rememberable: bound.tool.rememberable && !isQuestion,
-    ...(expiresAt === undefined ? {} : { expiresAt }),
-    ...(isQuestion && typeof args['question'] === 'string' ? { question: args['question'] } : {}),
-    async checkEdit(input) {
-      const checked = await checkReplacement(bound, input, scope.limits);
-      return checked.type === 'ok' ? undefined : checked.complaint;
-    },
-  };
-}
-
-/** The turn was stopped and nothing ran: the call ends with it, or waits for the process that resumes it. */
-async function stopBeforeDispatch(call: SettlingCall): Promise<Settlement> {
-  const { facts, scope } = call;
-  if (scope.leaves) return { type: 'detached' };
-  if (callStatus(facts) === 'parked' && facts.requested !== undefined) {
-    // Asked by an earlier process, and nobody waits for the answer any more.
-    const data = { request: facts.requested.data.request, reason: 'the turn was stopped' };
-    const at = { turn: scope.turnId, step: facts.stepId, call: facts.callId };
-    await commitFact(call, [{ type: 'permission.cancelled', ...at, data }]);
-  }
-  const text = turnEndedText(facts.called.data.toolName, 'the turn was stopped');
-  return refuse(call, { code: 'turn-ended', text });
-}
-
-/** Writes the refusal as the second half of the pair, then tells the machine. */
-async function refuse(call: SettlingCall, refusal: Refusal): Promise<Settlement> {
-  const { scope, facts, machine } = call;
-  const { args } = facts;
-  const { toolName } = facts.called.data;
-  await commitFact(call, [
-    {
-      type: 'tool.refused',
-      turn: scope.turnId,
-      step: facts.stepId,
-      call: facts.callId,
-      data: { code: refusal.code, text: refusal.text, toolName },
-    },
-  ]);
-  const request = requestIdOf(facts.callId as CallId);
-  if (machine.state === 'awaitingPermission' && refusal.code === 'denied')
-    machine.send({ type: 'DENIED', request });
-  else if (machine.state === 'awaitingPermission' && refusal.code === 'expired')
-    machine.send({ type: 'EXPIRED', request });
-  else if (refusal.code === 'turn-ended') machine.send({ type: 'ABORT' });
-  else machine.send({ type: 'REFUSED', code: refusal.code });
-  scope.loopGate.note(toolName, args, 'failure');
-  return { type: 'refused' };
-}
-
-/** Commits before T1; a failure means that nothing ran and the turn fails. */
-async function commitFact(call: SettlingCall, batch: readonly NewRecord[]): Promise<void> {
-  try {
-    await call.scope.commit(batch);
-  } catch (error) {
-    call.machine.send({ type: 'COMMIT_FAILED', kind: errorCode(error) });
-    throw error;
-  }
-}
-
-function errorCode(error: unknown): string {
-  return error instanceof SwarmError ? error.code : 'unknown';
 }

@@ -3,9 +3,9 @@ import type { CallSlot } from '../tools/settlement.ts';
 /** Places among the calls of one step that may run at once, given in call order. */
 export interface CallSlots {
   /** Resolves with a place, or with what there is instead: see `shouldSkip` and `detach`. */
-  enter(): Promise<CallSlot>;
-  /** Calls that wait for a place. */
-  readonly waiting: number;
+  enter(callId: string): Promise<CallSlot>;
+  /** Whether a call waits for a place. */
+  isWaiting(callId: string): boolean;
   /** Gives no place any more: the turn leaves this process. */
   detach(): void;
 }
@@ -16,9 +16,19 @@ export interface CallSlots {
  */
 export function createCallSlots(concurrency: number, shouldSkip: () => boolean): CallSlots {
   const max = Math.max(1, concurrency);
-  const queue: (() => void)[] = [];
+  const queue = new Map<string, (slot: CallSlot) => void>();
   let taken = 0;
   let detached = false;
+
+  /** A place that is left goes to the next in line, who may not want it any more. */
+  const passOn = () => {
+    for (const [callId, give] of queue) {
+      queue.delete(callId);
+      if (!shouldSkip()) return give(place());
+      give({ type: 'skip' });
+    }
+    taken -= 1;
+  };
   const place = (): CallSlot => {
     let left = false;
     return {
@@ -26,31 +36,20 @@ export function createCallSlots(concurrency: number, shouldSkip: () => boolean):
       leave() {
         if (left) return;
         left = true;
-        taken -= 1;
-        queue.shift()?.();
+        passOn();
       },
     };
   };
   return {
-    get waiting() {
-      return queue.length;
-    },
+    isWaiting: (callId) => queue.has(callId),
     detach() {
       detached = true;
-      for (const wake of queue.splice(0)) wake();
+      for (const give of queue.values()) give({ type: 'detached' });
+      queue.clear();
     },
-    async enter() {
-      let waited = false;
-      while (taken >= max && !detached) {
-        waited = true;
-        await new Promise<void>((resolve) => queue.push(resolve));
-      }
+    async enter(callId) {
       if (detached) return { type: 'detached' };
-      if (waited && shouldSkip()) {
-        // Its place goes on to the next in line at once.
-        queue.shift()?.();
-        return { type: 'skip' };
-      }
+      if (taken >= max) return new Promise((resolve) => queue.set(callId, resolve));
       taken += 1;
       return place();
     },

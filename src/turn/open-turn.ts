@@ -58,7 +58,6 @@ function makeScope(
   const approvals = new ApprovalDesk({
     turnId,
     clock: session.clock,
-    limits: plan.limits,
     sessionMemory: session.memory,
     commit: (batch) => session.log.commit(batch),
     onResolved: (callId, decision) => machine.send({ type: 'APPROVAL_RESOLVED', callId, decision }),

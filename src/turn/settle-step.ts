@@ -39,18 +39,18 @@ export async function settleStep(scope: TurnScope, step: StepCalls): Promise<Cal
     scope.plan.limits.toolConcurrency,
     () => scope.steering.size > 0 || scope.stop.signal.aborted,
   );
-  const watch = createParkWatch(scope, slots, open.length);
+  const watch = createParkWatch(scope, slots, new Set(open.map((call) => call.callId)));
   const settlement = settlementScope(scope, step, { slots, watch });
   const running = open.map((call) =>
     settleOne(call, settlement, step).then(
       (result): Settled => {
         if (result.type === 'settled' || result.type === 'refused')
           scope.machine.send({ type: 'CALL_SETTLED', callId: call.callId });
-        watch.settled();
+        watch.settled(call.callId);
         return { type: 'done', callId: call.callId, result };
       },
       (error: unknown): Settled => {
-        watch.settled();
+        watch.settled(call.callId);
         return { type: 'broken', error };
       },
     ),
@@ -90,25 +90,23 @@ function callsEnd(results: readonly Settled[], step: StepCalls): CallsEnd {
 
 interface ParkWatch {
   parked(): void;
-  settled(): void;
+  settled(callId: string): void;
 }
 
 /** With `onApproval: 'pause'`: lets go of the parked calls as soon as nothing else of the step runs. */
-function createParkWatch(scope: TurnScope, slots: CallSlots, total: number): ParkWatch {
+function createParkWatch(scope: TurnScope, slots: CallSlots, open: Set<string>): ParkWatch {
   const { approvals, run, stop } = scope;
-  let open = total;
   const check = () => {
-    const { openCount } = approvals;
-    const isIdle = openCount > 0 && open - slots.waiting === openCount;
     // A stop has its own end for each of them.
-    if (run.onApproval !== 'pause' || !isIdle || stop.signal.aborted) return;
+    if (run.onApproval !== 'pause' || approvals.openCount === 0 || stop.signal.aborted) return;
+    for (const callId of open) if (!approvals.isParked(callId) && !slots.isWaiting(callId)) return;
     slots.detach();
     approvals.detach();
   };
   return {
     parked: check,
-    settled() {
-      open -= 1;
+    settled(callId) {
+      open.delete(callId);
       check();
     },
   };
@@ -147,12 +145,12 @@ function settlementScope(scope: TurnScope, step: StepCalls, { slots, watch }: St
     commit: (batch) => session.log.commit(batch),
     gate: (name, subject) => plan.gates.run(name, subject, scope.stop.signal),
     reserveCall: () => run.budget.reserveCall()?.budget,
-    enterSlot: () => slots.enter(),
-    onParked(callId) {
-      machine.send({ type: 'CALL_PARKED', callId });
+    enterSlot: (callId) => slots.enter(callId),
+    onParked(callId, again) {
+      // A restored turn counts those that waited before.
+      if (!again) machine.send({ type: 'CALL_PARKED', callId });
       watch.parked();
     },
-    // The turn may be over and its session given up: then the fact has nowhere to go.
-    onLate: (record) => void session.log.commit([record]).catch(() => undefined),
+    onLate: (record) => session.report(record),
   };
 }
