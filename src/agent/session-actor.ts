@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts';
 import { SwarmError } from '../errors.ts';
 import type { IdSource, SessionId } from '../ids.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { Failure, LedgerRecord, SessionIdentity } from '../ledger/records.ts';
+import type { Failure, LedgerRecord, NewRecord, SessionIdentity } from '../ledger/records.ts';
 import { createSessionLog, type SessionLog } from '../ledger/session-log.ts';
 import { foldSession, type SessionFacts } from '../ledger/turn-facts.ts';
 import type { HookRunner } from '../lifecycle/hook-runner.ts';
@@ -59,6 +59,14 @@ export interface SessionJob {
   refuse(failure: Failure): void;
 }
 
+/** The place an actor has among those of its runtime. */
+export interface SessionHome {
+  /** The actor has given everything back. */
+  retired(actor: SessionActor): void;
+  /** The actor the session has now, made if there is none. */
+  current(): SessionActor;
+}
+
 interface Held {
   readonly log: SessionLog;
   readonly conversation: Conversation;
@@ -70,12 +78,12 @@ interface Held {
 
 /**
  * The actor of one session in this process: a bounded mailbox of jobs, one at a time, and the ownership of the
- * session while there is work. `onRetired` is called when it has given everything back.
+ * session while there is work.
  */
 export class SessionActor {
   readonly sessionId: SessionId;
   readonly #parts: SessionParts;
-  readonly #onRetired: (actor: SessionActor) => void;
+  readonly #home: SessionHome;
   readonly #mailbox: SessionJob[] = [];
   #draining: Promise<void> | undefined;
   #held: Held | undefined;
@@ -85,10 +93,10 @@ export class SessionActor {
   #nextTurn = Promise.withResolvers<void>();
   #hooks: readonly Hooks[] = [];
 
-  constructor(sessionId: SessionId, parts: SessionParts, onRetired: (actor: SessionActor) => void) {
+  constructor(sessionId: SessionId, parts: SessionParts, home: SessionHome) {
     this.sessionId = sessionId;
     this.#parts = parts;
-    this.#onRetired = onRetired;
+    this.#home = home;
   }
 
   /** The turn under way, if there is one. */
@@ -157,7 +165,7 @@ export class SessionActor {
     this.#draining = undefined;
     this.#machine?.send({ type: 'STOP' });
     this.#machine = undefined;
-    this.#onRetired(this);
+    this.#home.retired(this);
   }
 
   async #runJob(job: SessionJob): Promise<void> {
@@ -201,8 +209,26 @@ export class SessionActor {
         clock: parts.clock,
         lifecycle: parts.lifecycle,
         random: parts.random,
+        report: (record) => this.#report(held.log, record),
       }),
     };
+  }
+
+  #report(log: SessionLog, record: NewRecord): void {
+    log.commit([record]).catch(() => {
+      // The session was given back meanwhile: it is taken once more, for the fact alone.
+      this.#home.current().submit({
+        identity: log.identity,
+        hooks: [],
+        wakes: 'nothing',
+        run: (session) =>
+          session.log.commit([record]).then(
+            () => undefined,
+            () => undefined,
+          ),
+        refuse: () => undefined,
+      });
+    });
   }
 
   #setTurn(scope: TurnScope | undefined): void {

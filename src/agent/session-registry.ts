@@ -19,8 +19,11 @@ export function createSessionRegistry(partsFor: (ledger: Ledger) => SessionParts
     actorFor(sessionId, ledger) {
       const known = actors.get(sessionId);
       if (known !== undefined) return known;
-      const actor = new SessionActor(sessionId, partsFor(ledger), (retired) => {
-        if (actors.get(sessionId) === retired) actors.delete(sessionId);
+      const actor = new SessionActor(sessionId, partsFor(ledger), {
+        retired(retired) {
+          if (actors.get(sessionId) === retired) actors.delete(sessionId);
+        },
+        current: () => this.actorFor(sessionId, ledger),
       });
       actors.set(sessionId, actor);
       return actor;

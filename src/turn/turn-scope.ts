@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts';
 import type { LiveBus } from '../events/live-bus.ts';
 import type { SessionId, TurnId } from '../ids.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { NewRecord } from '../ledger/records.ts';
 import type { SessionLog } from '../ledger/session-log.ts';
 import type { GateRunner } from '../lifecycle/hooks.ts';
 import type { Lifecycle, LifecycleHost } from '../lifecycle/lifecycle.ts';
@@ -63,6 +64,8 @@ export interface TurnSession {
   readonly lifecycle: LifecycleHost;
   /** 0 to 1, for jitter alone. */
   readonly random: () => number;
+  /** Records a fact that may come when the turn is over and the session given back. Never throws. */
+  report(record: NewRecord): void;
 }
 
 /**
