@@ -165,6 +165,11 @@ async function settleAttempt(step: RunningStep, end: AttemptEnd): Promise<StepEn
 /** Brings the machine from its streaming states to `settlingOutcome`. */
 function endStream(step: RunningStep, end: AttemptEnd): void {
   const { machine } = step;
+  // Signed metadata is no event of the stream, and binds like text does.
+  const { metadata } = reportOf(end).emitted;
+  if (metadata && machine.state === 'streaming' && machine.context.emitted !== 'output') {
+    machine.send({ type: 'OUTPUT_EMITTED', what: 'output' });
+  }
   if (machine.state === 'dispatching') {
     const failed = end.type === 'failed';
     machine.send(failed ? { type: 'ATTEMPT_FAILED', kind: end.failure.kind } : { type: 'EMPTY_FINISH' });
@@ -174,6 +179,10 @@ function endStream(step: RunningStep, end: AttemptEnd): void {
     else if (end.cause === 'truncated') machine.send({ type: 'STREAM_ENDED' });
     else machine.send({ type: 'ATTEMPT_FAILED', kind: end.failure.kind });
   }
+}
+
+function reportOf(end: AttemptEnd): StepReport {
+  return end.type === 'completed' ? end.outcome.report : end.report;
 }
 
 async function complete(
@@ -259,14 +268,13 @@ async function fail(
   const verdict = scope.stop.afterStep
     ? ({ type: 'give-up' } as const)
     : step.retry.judge(end.failure, step.attempt);
-  const failed = stepFact(step, 'attempt.failed', {
-    attempt: step.attempt,
-    failure,
-    retryable: verdict.type === 'retry',
-  });
-  if (verdict.type === 'give-up') return giveUp(step, end, [failed]);
-  machine.send({ type: 'OUTCOME_RETRYABLE', kind: failure.kind, cause: end.cause });
-  if (machine.state !== 'backingOff') return giveUp(step, end, [failed]);
+  if (verdict.type === 'retry') {
+    machine.send({ type: 'OUTCOME_RETRYABLE', kind: failure.kind, cause: end.cause });
+  }
+  // The machine has the last word: what the attempt has shown forbids another.
+  const retries = machine.state === 'backingOff';
+  const failed = stepFact(step, 'attempt.failed', { attempt: step.attempt, failure, retryable: retries });
+  if (verdict.type === 'give-up' || !retries) return giveUp(step, end, [failed]);
   // Thinking that was shown is kept under a message of its own before the stream starts anew.
   const thought = end.report.content.some((part) => part.type === 'reasoning');
   await scope.session.log.commit([
