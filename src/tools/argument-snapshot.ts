@@ -80,6 +80,8 @@ interface Frame {
   readonly target: MutableJson[] | MutableJsonObject;
   readonly keys: readonly string[];
   next: number;
+  /** Something was copied: what follows has a comma before it. */
+  begun: boolean;
 }
 
 /** Thrown and caught in this file only. */
@@ -137,7 +139,8 @@ class Copier {
       this.#count(key, value);
       this.#spend(sizeOf(key) + 1);
     }
-    this.#spend(1);
+    if (frame.begun) this.#spend(1);
+    frame.begun = true;
     put(frame.target, key, this.#enter(value));
   }
 
@@ -166,7 +169,8 @@ class Copier {
     if (!plain) this.#reject('is not a plain object');
     this.#spend(2);
     const target: MutableJson[] | MutableJsonObject = isArray ? [] : {};
-    this.#path.push({ source, target, keys: isArray ? this.#indices(source) : this.#names(source), next: 0 });
+    const keys = isArray ? this.#indices(source) : this.#names(source);
+    this.#path.push({ source, target, keys, next: 0, begun: false });
     this.#ancestors.add(source);
     return target;
   }
