@@ -20,33 +20,41 @@ const NOTHING: ReadonlyMap<number, number> = new Map();
 
 /** Prepares the forms under which each tool may be named exactly. Ordinals are positions in `tools`. */
 export function createNameResolver(tools: readonly NamedTool[]): NameResolver {
-  const verbatim = new Map<string, Map<number, number>>();
-  const squashed = new Map<string, Map<number, number>>();
+  const verbatim: Forms = new Map();
+  const lowered: Forms = new Map();
+  const squashed: Forms = new Map();
   tools.forEach((tool, ordinal) => {
-    add(verbatim, tool.name, ordinal, 0);
-    add(verbatim, tool.name.toLowerCase(), ordinal, 1);
-    add(squashed, squash(tool.name), ordinal, 2);
-    for (const alias of tool.aliases?.slice(0, MAX_ALIASES) ?? []) add(squashed, squash(alias), ordinal, 3);
-    for (const bare of bareNames(tool)) add(squashed, squash(bare), ordinal, 4);
+    add(verbatim, tool.name, { ordinal, distance: 0 });
+    add(lowered, tool.name.toLowerCase(), { ordinal, distance: 1 });
+    add(squashed, squash(tool.name), { ordinal, distance: 2 });
+    const aliases = tool.aliases?.slice(0, MAX_ALIASES) ?? [];
+    for (const alias of aliases) add(squashed, squash(alias), { ordinal, distance: 3 });
+    for (const bare of bareNames(tool)) add(squashed, squash(bare), { ordinal, distance: 4 });
   });
   return (text) => {
     const name = text.length > MAX_NAME_CHARS ? '' : text.trim().replace(/^["'`]+|["'`]+$/g, '');
     if (name === '') return NOTHING;
     const found = new Map<number, number>();
-    for (const form of [verbatim.get(name), verbatim.get(name.toLowerCase()), squashed.get(squash(name))]) {
-      for (const [ordinal, distance] of form ?? NOTHING) {
-        if (distance < (found.get(ordinal) ?? Number.POSITIVE_INFINITY)) found.set(ordinal, distance);
+    for (const form of [verbatim.get(name), lowered.get(name.toLowerCase()), squashed.get(squash(name))]) {
+      for (const { ordinal, distance } of form ?? []) {
+        if (!found.has(ordinal)) found.set(ordinal, distance);
       }
     }
     return found;
   };
 }
 
-function add(forms: Map<string, Map<number, number>>, form: string, ordinal: number, distance: number): void {
+interface NamedAs {
+  readonly ordinal: number;
+  readonly distance: number;
+}
+type Forms = Map<string, NamedAs[]>;
+
+function add(forms: Forms, form: string, named: NamedAs): void {
   if (form === '') return;
-  const ordinals = forms.get(form) ?? new Map<number, number>();
-  forms.set(form, ordinals);
-  if (!ordinals.has(ordinal)) ordinals.set(ordinal, distance);
+  const others = forms.get(form);
+  if (others === undefined) forms.set(form, [named]);
+  else others.push(named);
 }
 
 /** Letters and digits only, in one case: the same for `readFile`, `read_file`, `READ-FILE` and `read file`. */
