@@ -9,6 +9,7 @@ import type { ScriptedResponse } from '../../src/testing/script.ts';
 import { fakeModel, streamOf } from '../support/fake-language-model.ts';
 import { ofType } from '../support/run-events.ts';
 import { scriptedAgent, servedAgent } from '../support/scripted-agents.ts';
+import { FINISH } from '../support/stream-parts.ts';
 import { createToolSpy } from '../support/tool-spy.ts';
 import { watchedRuntime } from '../support/watched-runtime.ts';
 
@@ -181,12 +182,3 @@ describe('what forbids a retry', () => {
     expect(result).toMatchObject({ status: 'completed', text: 'Hello.' });
   });
 });
-
-const FINISH: StreamPart = {
-  type: 'finish',
-  finishReason: { unified: 'stop', raw: 'stop' },
-  usage: {
-    inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
-    outputTokens: { total: 1, text: 1, reasoning: 0 },
-  },
-};
