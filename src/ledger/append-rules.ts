@@ -9,7 +9,7 @@ export type Rejection = Extract<AppendResult, { readonly type: 'rejected' }>;
 export interface RecordFact {
   readonly type: string;
   readonly turn?: string;
-  /** Set for `tool.dispatched` and `tool.settled` only. */
+  /** Set for `tool.dispatched`, where each decided retry is one of its own, and for `tool.settled`. */
   readonly operation?: string;
 }
 
@@ -92,13 +92,20 @@ export function phaseOf(fact: RecordFact): OperationPhase | undefined {
 }
 
 export function factOf(record: NewRecord): RecordFact {
-  const operation =
-    record.type === 'tool.dispatched' || record.type === 'tool.settled' ? record.data.operationId : undefined;
+  const operation = operationOf(record);
   return {
     type: record.type,
     ...(record.turn === undefined ? {} : { turn: record.turn }),
     ...(operation === undefined ? {} : { operation }),
   };
+}
+
+/** What may stand once: an intent for each generation of an operation, an outcome for all of them together. */
+function operationOf(record: NewRecord): string | undefined {
+  if (record.type === 'tool.settled') return record.data.operationId;
+  if (record.type !== 'tool.dispatched') return undefined;
+  const { operationId, generation } = record.data;
+  return generation === 0 ? operationId : `${operationId}#${generation}`;
 }
 
 /** Sizes of a batch, and of the session before it. */
