@@ -12,6 +12,7 @@ import { type MaterializedOutput, materializeOutput } from './output-bounds.ts';
 import { createProgress } from './progress.ts';
 import { deniedText, turnEndedText } from './refusals.ts';
 import { errorCode, refuse, stopBeforeT1 } from './refuse-call.ts';
+import { cutChars } from './safe-text.ts';
 import type { Settlement, SettlingCall } from './settlement.ts';
 import type { ToolContext } from './tool.ts';
 
@@ -72,7 +73,7 @@ export async function dispatchCall(
   const startedMs = scope.clock.monotonicMs();
   const execution = await enter(call, bound, { ...cleared, operationId, value: validation.value });
   if (execution.type === 'abandoned' && scope.leaves) return leaveOpen(call, bound, operationId);
-  const outcome = await outcomeOf(call, bound, cleared, execution);
+  const outcome = outcomeOf(call, bound, cleared, execution);
   sendOutcome(call, outcome, execution);
   return commitOutcome(call, bound, outcome, {
     operationId,
@@ -179,28 +180,42 @@ export function toolContext(call: SettlingCall, operationId: string, signal: Abo
   };
 }
 
-async function outcomeOf(
+function outcomeOf(
   call: SettlingCall,
   bound: BoundTool,
   cleared: ClearedCall,
   execution: Execution,
-): Promise<Outcome> {
+): Outcome {
   const { limits } = call.scope;
-  if (execution.type === 'returned') {
-    const ends = isTurnEnd(execution.value);
-    const value = ends ? execution.value.output : execution.value;
-    const made = materializeOutput(bound.tool, value, limits);
-    const failed = made.output.type === 'error';
-    return {
-      status: failed ? 'error' : 'success',
-      output: noteEdit(made.output, cleared),
-      endsTurn: ends && !failed,
-      ...keptResult(made, limits),
-    };
+  const failed = (status: SettledStatus, text: string): Outcome => ({
+    status,
+    output: noteEdit({ type: 'error', text }, cleared),
+    endsTurn: false,
+  });
+  if (execution.type !== 'returned') {
+    const status = execution.type === 'abandoned' ? 'abandoned' : (execution.aborted ?? 'error');
+    return failed(status, failureText(bound, execution, limits));
   }
-  const text = failureText(bound, execution, limits);
-  const status: SettledStatus = execution.type === 'abandoned' ? 'abandoned' : (execution.aborted ?? 'error');
-  return { status, output: { type: 'error', text }, endsTurn: false };
+  try {
+    return returnedOutcome(bound, execution.value, cleared, limits);
+  } catch {
+    // Looking at a returned value runs its getters; the implementation itself has run, so its call has an outcome.
+    return failed('error', `${bound.name} ran, but its result could not be read.`);
+  }
+}
+
+function returnedOutcome(bound: BoundTool, returned: unknown, cleared: ClearedCall, limits: Limits): Outcome {
+  const ends = isTurnEnd(returned);
+  const made = materializeOutput(bound.tool, ends ? returned.output : returned, limits);
+  const failed = made.output.type === 'error';
+  const output = noteEdit(made.output, cleared);
+  const kept = output === made.output || made.output.type !== 'json' ? made.stored : made.output.value;
+  return {
+    status: failed ? 'error' : 'success',
+    output,
+    endsTurn: ends && !failed,
+    ...keptResult({ ...made, stored: kept }, limits),
+  };
 }
 
 /** What is kept of a result beside what the model sees: in the record if it is small, else as an artifact. */
@@ -220,11 +235,23 @@ function isTurnEnd(value: unknown): value is { readonly endTurn: true; readonly 
   return typeof value === 'object' && value !== null && 'endTurn' in value && value.endTurn === true;
 }
 
+/** Characters of changed arguments that a model is shown. */
+const MAX_EDIT_CHARS = 4_000;
+
 /** The model sent other arguments than those that ran, and is told so. */
 function noteEdit(output: ToolOutput, cleared: ClearedCall): ToolOutput {
-  if (cleared.edited !== 'person' || output.type === 'json' || output.type === 'content') return output;
-  const note = `[A person changed the arguments of this call before it ran to: ${JSON.stringify(cleared.args)}]`;
-  return { ...output, text: output.text === '' ? note : `${output.text}\n${note}` };
+  if (cleared.edited !== 'person') return output;
+  const args = cutChars(JSON.stringify(cleared.args), MAX_EDIT_CHARS);
+  const note = `[A person changed the arguments of this call before it ran to: ${args}]`;
+  switch (output.type) {
+    case 'content':
+      return { ...output, parts: [...output.parts, { type: 'text', text: note }] };
+    case 'json':
+      return { type: 'text', text: `${JSON.stringify(output.value)}\n${note}` };
+    case 'text':
+    case 'error':
+      return { ...output, text: output.text === '' ? note : `${output.text}\n${note}` };
+  }
 }
 
 function failureText(
