@@ -32,6 +32,10 @@ export class ActiveRun {
   #early: StopCause | undefined;
   #earlyAfterStep = false;
   #turn: TurnScope | undefined;
+  /** Resolves with the turn once it is open, or with nothing if there will be none. */
+  readonly #opened = Promise.withResolvers<TurnScope | undefined>();
+  /** Texts that wait for the turn to open. */
+  #earlyTexts = 0;
   #settled = false;
   #wallTimer: unknown;
   readonly #onAbort: () => void;
@@ -69,6 +73,7 @@ export class ActiveRun {
     this.#turn = turn;
     if (this.#earlyAfterStep) turn.stop.stopAfterStep();
     if (this.#early !== undefined) turn.stop.stop(this.#early);
+    this.#opened.resolve(turn);
   }
 
   settle(result: RunResult<string>): void {
@@ -78,6 +83,7 @@ export class ActiveRun {
     this.#options.signal?.removeEventListener('abort', this.#onAbort);
     this.#options.live.close();
     this.#turn = undefined;
+    this.#opened.resolve(undefined);
     this.#resolve(result);
   }
 
@@ -93,11 +99,18 @@ export class ActiveRun {
   }
 
   async steer(text: string): Promise<SteeringOutcome> {
-    const turn = this.#turn;
-    if (this.#settled || turn === undefined) {
-      return { delivered: false, reason: this.#settled ? 'the run is over' : 'the run has not started' };
-    }
+    const turn = this.#turn ?? (await this.#turnToOpen());
+    if (turn === 'too-many') return TOO_MANY_TEXTS;
+    if (turn === undefined || this.#settled) return { delivered: false, reason: 'the run is over' };
     return steerTurn(turn, text, this.#options);
+  }
+
+  async #turnToOpen(): Promise<TurnScope | 'too-many' | undefined> {
+    if (this.#earlyTexts >= this.#options.steeringQueue) return 'too-many';
+    this.#earlyTexts += 1;
+    const turn = await this.#opened.promise;
+    this.#earlyTexts -= 1;
+    return turn;
   }
 
   #armWallClock(): void {
@@ -113,19 +126,22 @@ export class ActiveRun {
   }
 }
 
+const TOO_MANY_TEXTS: SteeringOutcome = { delivered: false, reason: 'too many texts are waiting' };
+
 /** Gate, durable acceptance, queue; resolves when a request carries the text or none will. */
 export async function steerTurn(
   turn: TurnScope,
   text: string,
   options: Pick<ActiveRunOptions, 'ids' | 'steeringQueue'> & { readonly actor?: string },
 ): Promise<SteeringOutcome> {
-  if (turn.steering.size >= options.steeringQueue)
-    return { delivered: false, reason: 'too many texts are waiting' };
+  if (turn.steering.load >= options.steeringQueue) return TOO_MANY_TEXTS;
   const id = options.ids.next('steering');
   const admitted = await admitSteering(turn, id, text);
   if (admitted.type === 'refused') return { delivered: false, reason: admitted.reason };
   if (turn.stop.cause !== undefined || turn.stop.sealed)
     return { delivered: false, reason: 'the turn is over' };
+  // Others may have passed the gate meanwhile.
+  if (turn.steering.load >= options.steeringQueue) return TOO_MANY_TEXTS;
   const done = turn.steering.expect();
   const data = { id, text: admitted.text, ...(options.actor === undefined ? {} : { actor: options.actor }) };
   const accepted: NewRecord = { type: 'steering.accepted', turn: turn.turnId, data };

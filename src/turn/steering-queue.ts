@@ -17,7 +17,10 @@ interface Waiting {
  * same text twice is injected twice.
  */
 export interface SteeringQueue {
+  /** Texts that wait. */
   readonly size: number;
+  /** Texts that wait or are on their way to it. */
+  readonly load: number;
   /** Announces a text whose acceptance is being made durable; call the result when it is queued or refused. */
   expect(): () => void;
   /** Resolves when no announced text is on its way. */
@@ -52,6 +55,9 @@ export function createSteeringQueue(
   return {
     get size() {
       return waiting.length;
+    },
+    get load() {
+      return waiting.length + coming.size;
     },
     expect() {
       const { promise, resolve } = Promise.withResolvers<void>();

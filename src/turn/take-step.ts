@@ -50,6 +50,7 @@ interface LeasedSteering {
 }
 
 async function leaseSteering(scope: TurnScope): Promise<LeasedSteering | undefined> {
+  await scope.steering.ready();
   const lease = scope.steering.take();
   if (lease === undefined) return undefined;
   return {
@@ -59,19 +60,28 @@ async function leaseSteering(scope: TurnScope): Promise<LeasedSteering | undefin
   };
 }
 
-function runLeased(
+async function runLeased(
   scope: TurnScope,
   leased: LeasedSteering | undefined,
   plan: { index: number; projected: ProjectedRequest; reopened: StepPlan['reopened'] | undefined },
 ): Promise<StepEnd> {
   const { index, projected, reopened } = plan;
-  return runStep(scope, {
-    index,
-    projected,
-    before: leased?.records ?? [],
-    ...(reopened === undefined ? {} : { reopened }),
-    onOpened: () => leased?.lease.injected(stepIdOf(scope.turnId, index)),
-  });
+  let isOpen = false;
+  try {
+    return await runStep(scope, {
+      index,
+      projected,
+      before: leased?.records ?? [],
+      ...(reopened === undefined ? {} : { reopened }),
+      onOpened() {
+        isOpen = true;
+        leased?.lease.injected(stepIdOf(scope.turnId, index));
+      },
+    });
+  } finally {
+    // The batch that carries the texts was not written.
+    if (!isOpen) leased?.lease.undo();
+  }
 }
 
 type Projection =

@@ -169,15 +169,23 @@ async function pause(scope: TurnScope, calls: Extract<CallsEnd, { type: 'paused'
 
 async function decide(scope: TurnScope, step: AnsweredStep): Promise<Next> {
   if (step.endsTurn === true) return finish(scope, 'tool-end');
-  if (scope.stop.afterStep) return finish(scope, 'after-step-stop');
-  await scope.steering.ready();
-  const wantsMore = step.calls.length > 0 || scope.steering.size > 0;
-  const goesOn = wantsMore ? await mayContinue(scope, step) : await mustContinue(scope);
+  const goesOn = !scope.stop.afterStep && (await wantsAnotherStep(scope, step));
   const stopped = scope.stop.cause;
   if (stopped !== undefined) return end(await closeTurn(scope, stopped));
+  if (scope.stop.afterStep) return finish(scope, 'after-step-stop');
   if (!goesOn) return finish(scope, finishReason(step));
   scope.machine.send({ type: 'CONTINUE' });
   return { type: 'project' };
+}
+
+async function wantsAnotherStep(scope: TurnScope, step: AnsweredStep): Promise<boolean> {
+  const { steering } = scope;
+  await steering.ready();
+  if (step.calls.length > 0 || steering.size > 0) return mayContinue(scope, step);
+  if (await mustContinue(scope)) return true;
+  // A text may have come while the gate was asked.
+  await steering.ready();
+  return steering.size > 0 && mayContinue(scope, step);
 }
 
 function finishReason(step: AnsweredStep): 'end-turn' | 'max-tokens' | 'other' {
