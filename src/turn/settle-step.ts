@@ -30,7 +30,8 @@ export type CallsEnd =
 
 /**
  * Settles all calls of a step at the same time and waits for every one of them, also when one fails to become
- * durable: that failure is thrown only after its siblings have finished.
+ * durable: that failure is thrown only after its siblings have finished. Calls an earlier process entered come
+ * first: while the outcome of one is unknown and nobody has decided on it, nothing else of the step is started.
  * @throws SwarmError of the first commit that failed
  */
 export async function settleStep(scope: TurnScope, step: StepCalls): Promise<CallsEnd> {
@@ -41,42 +42,79 @@ export async function settleStep(scope: TurnScope, step: StepCalls): Promise<Cal
   );
   const watch = createParkWatch(scope, slots, new Set(open.map((call) => call.callId)));
   const settlement = settlementScope(scope, step, { slots, watch });
-  const running = open.map((call) =>
+  const settle = (call: CallFacts) =>
     settleOne(call, settlement, step).then(
       (result): Settled => {
         if (result.type === 'settled' || result.type === 'refused')
           scope.machine.send({ type: 'CALL_SETTLED', callId: call.callId });
         watch.settled(call.callId);
-        return { type: 'done', callId: call.callId, result };
+        return { type: 'done', call, result };
       },
       (error: unknown): Settled => {
-        watch.settled(call.callId);
+        watch.broken(call.callId);
         return { type: 'broken', error };
       },
-    ),
-  );
-  const results = await Promise.all(running);
-  for (const one of results) if (one.type === 'broken') throw one.error;
-  return callsEnd(results, step);
-}
-
-/**
- * A call with T1 and no T2 was entered by an earlier process: it is decided on, never run on its own. In a turn
- * that was stopped before, it is given up.
- */
-function settleOne(call: CallFacts, scope: SettlementScope, step: StepCalls): Promise<Settlement> {
-  if (callStatus(call) !== 'dispatched') return settleCall(call, scope);
-  if (scope.signal.aborted) return reconcileCall(call, scope, 'abandon');
-  return reconcileCall(call, scope, step.decisions.get(call.callId) ?? 'block');
+    );
+  const entered = await settleEntered(open.filter(isEntered), scope, settle);
+  if (entered.some(isLost)) {
+    // From here on the turn pauses: a stop that comes now finds nothing to stop.
+    scope.stop.seal();
+    return callsEnd(entered, step);
+  }
+  const fresh = await Promise.all(open.filter((call) => !isEntered(call)).map(settle));
+  return callsEnd([...entered, ...fresh], step);
 }
 
 type Settled =
-  | { readonly type: 'done'; readonly callId: string; readonly result: Settlement }
+  | { readonly type: 'done'; readonly call: CallFacts; readonly result: Settlement }
   | { readonly type: 'broken'; readonly error: unknown };
 
+/** Has T1 and no T2: an earlier process entered it. It is decided on, never run on its own. */
+function isEntered(call: CallFacts): boolean {
+  return callStatus(call) === 'dispatched';
+}
+
+function isLost(one: Settled): boolean {
+  return one.type === 'done' && one.result.type === 'indeterminate';
+}
+
+/** In order where the agent allows no more at once; those nobody decided on are given up if the turn was stopped. */
+async function settleEntered(
+  calls: readonly CallFacts[],
+  scope: TurnScope,
+  settle: (call: CallFacts) => Promise<Settled>,
+): Promise<readonly Settled[]> {
+  const results: Settled[] = [];
+  if (Number.isFinite(scope.plan.limits.toolConcurrency)) {
+    for (const call of calls) results.push(await settle(call));
+  } else {
+    results.push(...(await Promise.all(calls.map(settle))));
+  }
+  for (const [at, one] of results.entries()) {
+    // A stop may have come after the call was found to be unknown: then it is settled like all others.
+    if (isStopped(scope) && one.type === 'done' && isLost(one)) results[at] = await settle(one.call);
+  }
+  return results;
+}
+
+/** Stopped for good, not only on its way out of this process. */
+function isStopped({ stop }: TurnScope): boolean {
+  return stop.cause !== undefined && stop.cause.type !== 'detached';
+}
+
+/** In a turn that was stopped, a call whose outcome is unknown is given up. */
+async function settleOne(call: CallFacts, scope: SettlementScope, step: StepCalls): Promise<Settlement> {
+  if (!isEntered(call)) return settleCall(call, scope);
+  if (!scope.signal.aborted) {
+    return reconcileCall(call, scope, step.decisions.get(call.callId) ?? 'block');
+  }
+  return scope.leaves ? { type: 'indeterminate' } : reconcileCall(call, scope, 'abandon');
+}
+
 function callsEnd(results: readonly Settled[], step: StepCalls): CallsEnd {
+  for (const one of results) if (one.type === 'broken') throw one.error;
   const idsOf = (type: Settlement['type']) =>
-    results.flatMap((one) => (one.type === 'done' && one.result.type === type ? [one.callId] : []));
+    results.flatMap((one) => (one.type === 'done' && one.result.type === type ? [one.call.callId] : []));
   const indeterminate = idsOf('indeterminate');
   if (indeterminate.length > 0) return { type: 'paused', reason: 'indeterminate', open: indeterminate };
   const parked = idsOf('detached');
@@ -91,21 +129,34 @@ function callsEnd(results: readonly Settled[], step: StepCalls): CallsEnd {
 interface ParkWatch {
   parked(): void;
   settled(callId: string): void;
+  /** A fact of the call could not be made durable: whatever a person decides, the turn will not go on here. */
+  broken(callId: string): void;
 }
 
-/** With `onApproval: 'pause'`: lets go of the parked calls as soon as nothing else of the step runs. */
+/**
+ * Lets go of the parked calls as soon as nothing else of the step runs: with `onApproval: 'pause'`, and where
+ * the turn is broken.
+ */
 function createParkWatch(scope: TurnScope, slots: CallSlots, open: Set<string>): ParkWatch {
   const { approvals, run, stop } = scope;
+  let letsGo = run.onApproval === 'pause';
   const check = () => {
     // A stop has its own end for each of them.
-    if (run.onApproval !== 'pause' || approvals.openCount === 0 || stop.signal.aborted) return;
+    if (!letsGo || approvals.openCount === 0 || stop.signal.aborted) return;
     for (const callId of open) if (!approvals.isParked(callId) && !slots.isWaiting(callId)) return;
+    // From here on the turn pauses: a stop that comes now finds nothing to stop.
+    stop.seal();
     slots.detach();
     approvals.detach();
   };
   return {
     parked: check,
     settled(callId) {
+      open.delete(callId);
+      check();
+    },
+    broken(callId) {
+      letsGo = true;
       open.delete(callId);
       check();
     },
@@ -136,7 +187,7 @@ function settlementScope(scope: TurnScope, step: StepCalls, { slots, watch }: St
     lifecycle: session.lifecycle,
     approvals,
     permission: plan.permission,
-    binding: plan.binding,
+    binding: scope.tools.binding,
     visible: step.visible,
     admission: createStepAdmission(),
     loopGate: scope.loopGate,

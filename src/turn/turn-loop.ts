@@ -158,6 +158,8 @@ async function settle(scope: TurnScope, step: AnsweredStep): Promise<Next> {
 
 async function pause(scope: TurnScope, calls: Extract<CallsEnd, { type: 'paused' }>): Promise<Next> {
   const { reason, open } = calls;
+  // Also those that were never handed in again, and whoever waits for that to decide on them.
+  scope.approvals.detach();
   await scope.session.log.commit([
     { type: 'turn.paused', turn: scope.turnId, data: { reason, open: [...open] } },
   ]);
