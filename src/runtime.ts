@@ -110,7 +110,10 @@ function runAgent<Output, Context>(
   const run = startRun(core, options, async (active, sessionId) => {
     const identity = { session: sessionId, root: sessionId, agent: agent.name };
     const stored = await storeParts(parts, await core.ledger);
-    return inputJob({ agent, identity, run: active, boundTools: options.boundTools }, stored);
+    return inputJob(
+      { agent, identity, run: active, boundTools: options.boundTools, discovery: options.discovery },
+      stored,
+    );
   });
   // An agent without a structured output yields its text.
   return run as Run<unknown> as Run<Output>;
@@ -128,7 +131,10 @@ function resumeAgent<Output>(
   const decide = options.indeterminate ?? (() => 'block');
   const run = startRun(core, { ...options, sessionId }, async (active) => {
     const identity = await identityOf(await core.ledger, sessionId);
-    return resumeJob({ agent, identity, run: active, boundTools: options.boundTools }, decide);
+    return resumeJob(
+      { agent, identity, run: active, boundTools: options.boundTools, discovery: options.discovery },
+      decide,
+    );
   });
   return run as Run<unknown> as Run<Output>;
 }

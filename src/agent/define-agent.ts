@@ -5,7 +5,9 @@ import { type LimitOptions, resolveLimits } from '../limits.ts';
 import type { Model, ModelSettings } from '../model/adapter.ts';
 import { bindTools } from '../tools/bind-tools.ts';
 import type { Binding } from '../tools/binding.ts';
+import { checkDiscovery, type DiscoveryOptions } from '../tools/discovery-policy.ts';
 import type { PermissionPolicy } from '../tools/permission.ts';
+import { RESERVED_TOOL_NAMES } from '../tools/reserved-names.ts';
 import { safeName } from '../tools/safe-text.ts';
 import type { Tool } from '../tools/tool.ts';
 
@@ -20,6 +22,8 @@ export interface AgentDefinition<Context> {
   readonly model: Model;
   readonly settings?: ModelSettings;
   readonly tools?: readonly Tool<Context>[];
+  /** How this agent finds tools that are not in every request. */
+  readonly discovery?: DiscoveryOptions;
   /** Judges calls after the runtime's own policy; it can only narrow. */
   readonly permission?: PermissionPolicy;
   /** Bounds of this agent; the runtime's hold for the rest. */
@@ -39,6 +43,7 @@ export interface Agent<out Output = string, in Context = unknown> {
   readonly tools: readonly Tool<Context>[];
   /** The tools, checked and prepared once: the ceiling of every turn of this agent. */
   readonly binding: Binding;
+  readonly discovery: DiscoveryOptions | undefined;
   readonly permission: PermissionPolicy | undefined;
   readonly limits: LimitOptions;
   readonly hooks: Hooks | undefined;
@@ -77,6 +82,7 @@ const definitionSchema = z.strictObject({
   model: z.custom<Model>(isModel, 'must be a model, for example of openaiCompatible()'),
   settings: settingsSchema.optional(),
   tools: z.array(z.custom<Tool<never>>(isTool, 'must be a tool made by defineTool()')).optional(),
+  discovery: z.custom<DiscoveryOptions>((value) => typeof value === 'object' && value !== null).optional(),
   permission: z
     .custom<PermissionPolicy>((value) => typeof value === 'function', 'must be a function')
     .optional(),
@@ -102,6 +108,7 @@ export function defineAgent<Context = unknown>(definition: AgentDefinition<Conte
   if (!parsed.success) throw invalidAgent(definition, parsed.error.issues[0]);
   const given = parsed.data;
   resolveLimits(given.limits);
+  checkDiscovery(given.discovery, `agent ${given.name}`);
   const tools = Object.freeze([...(definition.tools ?? [])]);
   return Object.freeze({
     kind: 'agent' as const,
@@ -111,7 +118,8 @@ export function defineAgent<Context = unknown>(definition: AgentDefinition<Conte
     model: given.model,
     settings: Object.freeze({ ...definition.settings }),
     tools,
-    binding: bindTools(tools),
+    binding: bindTools(tools, { reservedNames: RESERVED_TOOL_NAMES }),
+    discovery: definition.discovery,
     permission: given.permission,
     limits: Object.freeze({ ...given.limits }),
     hooks: definition.hooks,

@@ -1,17 +1,29 @@
 import { resolveLimits } from '../limits.ts';
+import {
+  type DiscoveryOptions,
+  type DiscoveryPolicy,
+  PRESETS,
+  resolveDiscovery,
+} from '../tools/discovery-policy.ts';
 import { narrowBinding } from '../tools/narrow-binding.ts';
 import type { TurnPlan } from '../turn/turn-scope.ts';
 import type { AnyAgent } from './define-agent.ts';
 import type { SessionParts } from './session-actor.ts';
 
-/** Resolves an agent's definition for one turn. `ceilings` only narrow what the agent is bound to. */
-export function planTurn(
-  agent: AnyAgent,
-  parts: SessionParts,
-  ceilings: readonly (readonly string[] | undefined)[],
-): TurnPlan {
+/** What a run says of its turns beyond the agent's definition. */
+export interface PlanRequest {
+  /** A hard ceiling of the run, by tool name. */
+  readonly boundTools?: readonly string[] | undefined;
+  /** Tools the turn was opened with, where it is resumed. */
+  readonly opened?: readonly string[];
+  readonly discovery?: DiscoveryOptions | undefined;
+}
+
+/** Resolves an agent's definition for one turn. Ceilings only narrow what the agent is bound to. */
+export function planTurn(agent: AnyAgent, parts: SessionParts, request: PlanRequest): TurnPlan {
   let { binding } = agent;
-  for (const names of ceilings) if (names !== undefined) binding = narrowBinding(binding, names);
+  for (const names of [request.opened, request.boundTools])
+    if (names !== undefined) binding = narrowBinding(binding, names);
   const hooks = agent.hooks === undefined ? parts.hooks : [...parts.hooks, agent.hooks];
   return {
     agent: agent.name,
@@ -22,8 +34,16 @@ export function planTurn(
     limits: resolveLimits(agent.limits, parts.limits),
     permission: agent.permission === undefined ? parts.permission : [...parts.permission, agent.permission],
     gates: parts.hookRunner.gates(hooks),
-    discovery: 'off',
+    discovery: discoveryOf(agent, parts, request),
     answersAtLastStep: false,
     stages: [],
   };
+}
+
+/** The nearest word wins. A ceiling without the search tool means that nothing may be found: all is direct. */
+function discoveryOf(agent: AnyAgent, parts: SessionParts, request: PlanRequest): DiscoveryPolicy {
+  const policy = resolveDiscovery([parts.discovery, agent.discovery, request.discovery]);
+  const { boundTools } = request;
+  if (boundTools === undefined || boundTools.includes(policy.searchToolName)) return policy;
+  return { ...policy, ...PRESETS.off, preset: 'off' };
 }

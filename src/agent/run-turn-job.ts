@@ -7,6 +7,7 @@ import { indeterminateCalls } from '../ledger/recovery.ts';
 import { replayTurn } from '../ledger/replay.ts';
 import { foldSession, type SessionFacts, type TurnFacts } from '../ledger/turn-facts.ts';
 import type { Binding } from '../tools/binding.ts';
+import type { DiscoveryOptions } from '../tools/discovery-policy.ts';
 import type { IndeterminateDecision } from '../tools/reconcile-call.ts';
 import type { TurnEnd } from '../turn/close-turn.ts';
 import { createTurnScope, openingEntry, restoreTurnScope, resumingEntry } from '../turn/open-turn.ts';
@@ -26,6 +27,7 @@ export interface TurnRequest {
   readonly run: ActiveRun;
   /** Hard ceiling of this run, by tool name. */
   readonly boundTools: readonly string[] | undefined;
+  readonly discovery: DiscoveryOptions | undefined;
 }
 
 /** What a person or program says of calls whose outcome is unknown. */
@@ -73,7 +75,7 @@ async function openTurn(
   const { facts, parts } = session;
   const refusal = refuseInput(session, request);
   if (refusal !== undefined) return refusedResult(refusal);
-  const plan = planTurn(request.agent, parts, [request.boundTools]);
+  const plan = planTurn(request.agent, parts, request);
   const agentPath = [request.agent.name];
   const gate = await plan.gates.run(
     'beforeTurn',
@@ -132,7 +134,7 @@ async function resumeTurn(
   }
   const turn = await withArguments(facts.openTurn, parts.ledger);
   // The ceiling of the turn is the one it was opened with: what a newer definition adds stays out.
-  const plan = planTurn(request.agent, parts, [turn.opened.data.bound, request.boundTools]);
+  const plan = planTurn(request.agent, parts, { ...request, opened: turn.opened.data.bound });
   request.run.scope.budget.reserveAgent();
   request.run.scope.budget.restore(turn.steps.length, turn.calls.size, {});
   const records = await parts.ledger.read(request.identity.session);

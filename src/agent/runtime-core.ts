@@ -9,6 +9,7 @@ import type { Hooks } from '../lifecycle/hooks.ts';
 import type { LifecycleHost } from '../lifecycle/lifecycle.ts';
 import { createLifecycleHost } from '../lifecycle/lifecycle-host.ts';
 import { type Limits, resolveLimits } from '../limits.ts';
+import { checkDiscovery } from '../tools/discovery-policy.ts';
 import { type AnyAgent, isAgent } from './define-agent.ts';
 import type { RuntimeOptions } from './runtime-options.ts';
 import { createSessionRegistry, type SessionRegistry } from './session-registry.ts';
@@ -35,6 +36,7 @@ export class RuntimeCore {
     this.clock = options.clock ?? systemClock;
     this.ids = options.ids ?? randomIds;
     this.limits = resolveLimits(options.limits);
+    checkDiscovery(options.discovery, 'the runtime');
     this.agents = registryOf(options.agents ?? {});
     this.hookRunner = createHookRunner({ clock: this.clock, timeouts: this.limits.timeouts });
     this.lifecycle = this.#createLifecycle();
@@ -48,6 +50,7 @@ export class RuntimeCore {
       hookRunner: this.hookRunner,
       hooks: hooksOf(options.hooks),
       permission: options.permission === undefined ? [] : [options.permission],
+      discovery: options.discovery,
       limits: this.limits,
       signal: this.#stopping.signal,
     }));

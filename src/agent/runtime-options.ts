@@ -6,6 +6,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { Hooks } from '../lifecycle/hooks.ts';
 import type { Inspector } from '../lifecycle/inspector.ts';
 import type { LimitOptions } from '../limits.ts';
+import type { DiscoveryOptions } from '../tools/discovery-policy.ts';
 import type { PermissionPolicy } from '../tools/permission.ts';
 import type { AnyAgent } from './define-agent.ts';
 
@@ -21,6 +22,8 @@ export interface RuntimeOptions {
   readonly inspect?: Inspector;
   /** Judges every call at every depth, before the policy of an agent. */
   readonly permission?: PermissionPolicy;
+  /** How tools are found, where an agent or run says nothing. */
+  readonly discovery?: DiscoveryOptions;
   readonly hooks?: Hooks | readonly Hooks[];
   readonly limits?: LimitOptions;
   readonly clock?: Clock;

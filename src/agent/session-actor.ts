@@ -10,6 +10,7 @@ import type { Hooks } from '../lifecycle/hooks.ts';
 import type { Lifecycle, LifecycleHost } from '../lifecycle/lifecycle.ts';
 import type { Limits } from '../limits.ts';
 import type { RememberedDecision } from '../tools/approvals.ts';
+import type { DiscoveryOptions } from '../tools/discovery-policy.ts';
 import type { PermissionPolicy } from '../tools/permission.ts';
 import { replayName } from '../tools/tool-names.ts';
 import { type Conversation, createConversation } from '../turn/conversation.ts';
@@ -29,6 +30,8 @@ export interface SessionParts {
   /** Hooks of the runtime. */
   readonly hooks: readonly Hooks[];
   readonly permission: readonly PermissionPolicy[];
+  /** How the runtime lets tools be found, where nobody nearer says. */
+  readonly discovery: DiscoveryOptions | undefined;
   readonly limits: Limits;
   /** Aborts when the runtime closes for good. */
   readonly signal: AbortSignal;

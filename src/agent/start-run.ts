@@ -6,6 +6,7 @@ import { createLiveBus, type LiveBus } from '../events/live-bus.ts';
 import { type IdSource, isSessionId, newRunId, newSessionId, type SessionId } from '../ids.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Limits } from '../limits.ts';
+import type { DiscoveryOptions } from '../tools/discovery-policy.ts';
 import type { BudgetOptions } from '../turn/run-budget.ts';
 import { ActiveRun } from './active-run.ts';
 import type { Run, RunEventOptions } from './run.ts';
@@ -28,6 +29,8 @@ export interface RunSettings {
   /** A hard ceiling: names of tools this run may use at most. */
   readonly boundTools?: readonly string[];
   readonly budget?: BudgetOptions;
+  /** How tools are found in this run; what it does not say is said by the agent, then the runtime. */
+  readonly discovery?: DiscoveryOptions;
 }
 
 /** What a run is started with, resolved. */

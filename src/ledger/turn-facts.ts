@@ -28,6 +28,8 @@ export interface CallFacts {
   readonly cancelled?: RecordOf<'permission.cancelled'>;
   readonly dispatched?: RecordOf<'tool.dispatched'>;
   readonly settled?: RecordOf<'tool.settled'>;
+  /** Names a search of this call activated. */
+  readonly activated?: readonly string[];
   readonly indeterminate?: RecordOf<'tool.indeterminate'>;
   readonly reconciled?: RecordOf<'tool.reconciled'>;
 }
@@ -54,8 +56,6 @@ export interface TurnFacts {
   readonly paused: boolean;
   readonly steps: readonly StepFacts[];
   readonly calls: ReadonlyMap<string, CallFacts>;
-  /** Names activated in this turn, in order. */
-  readonly activated: readonly string[];
   /** Accepted steering that no step has carried yet. */
   readonly steering: readonly RecordOf<'steering.accepted'>[];
 }
@@ -76,10 +76,9 @@ export interface SessionFacts {
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 type MutableStep = Mutable<Omit<StepFacts, 'callIds'>> & { callIds: string[] };
 type MutableCall = Mutable<CallFacts>;
-type MutableTurn = Mutable<Omit<TurnFacts, 'steps' | 'calls' | 'activated' | 'steering'>> & {
+type MutableTurn = Mutable<Omit<TurnFacts, 'steps' | 'calls' | 'steering'>> & {
   steps: MutableStep[];
   calls: Map<string, MutableCall>;
-  activated: string[];
   steering: RecordOf<'steering.accepted'>[];
 };
 
@@ -123,7 +122,6 @@ function newTurn(record: RecordOf<'turn.opened'>): MutableTurn {
     paused: false,
     steps: [],
     calls: new Map(),
-    activated: [],
     steering: [],
   };
 }
@@ -138,9 +136,6 @@ function foldTurn(turn: MutableTurn, record: LedgerRecord): void {
       return;
     case 'turn.closed':
       turn.closed = record;
-      return;
-    case 'tools.activated':
-      for (const name of record.data.names) if (!turn.activated.includes(name)) turn.activated.push(name);
       return;
     case 'steering.accepted':
       turn.steering.push(record);
@@ -191,6 +186,7 @@ function foldCall(turn: MutableTurn, record: LedgerRecord): void {
   const call = turn.calls.get(callId);
   if (call === undefined) return;
   if (record.type === 'tool.refused') call.refused = record;
+  else if (record.type === 'tools.activated') call.activated = record.data.names;
   else if (record.type === 'tool.dispatched') call.dispatched = record;
   else if (record.type === 'tool.settled') call.settled = record;
   else if (record.type === 'tool.indeterminate') call.indeterminate = record;
@@ -225,6 +221,12 @@ export function resultOf(call: CallFacts): RecordData<'tool.settled'>['output'] 
 /** Arguments that are asked about: those a gate put in place, else those the model sent. */
 export function requestedArgs(call: CallFacts): JsonObject {
   return call.requested?.data.input ?? call.args;
+}
+
+/** Names activated in a turn: by step, then by the order of the calls that found them. */
+export function activatedNames(turn: TurnFacts): readonly string[] {
+  const calls = turn.steps.flatMap((step) => step.callIds.map((id) => turn.calls.get(id)));
+  return [...new Set(calls.flatMap((call) => call?.activated ?? []))];
 }
 
 /** Arguments that run: those a person edited or a gate put in place, else those the model sent. */

@@ -65,7 +65,7 @@ export async function climbLadder(
   if (bound === undefined) return { type: 'ok', args: snapshot.args, repaired };
   const validation = await bound.validate(snapshot.args);
   if (validation.type === 'valid') return { type: 'ok', args: snapshot.args, repaired };
-  if (options.open) return reject(validation.message, snapshot.args);
+  if (options.open || bound.exactArguments === true) return reject(validation.message, snapshot.args);
   const coercion = coerceArguments(snapshot.args, bound.definition.inputSchema, validation.paths);
   const coerced = coercion.changed.length === 0 ? undefined : snapshotArguments(coercion.args, limits);
   if (coerced?.type !== 'ok') return reject(validation.message, snapshot.args);

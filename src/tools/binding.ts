@@ -23,6 +23,10 @@ export interface BoundTool {
   readonly schemaHash: string;
   /** Characters of the serialized definition. */
   readonly schemaChars: number;
+  /** Arguments are taken as they are: nothing is coerced to the types of the schema. */
+  readonly exactArguments?: true;
+  /** A tool of the runtime itself: without effect outside, so a crash never makes its calls indeterminate. */
+  readonly runtimeOwned?: true;
   /** Checks plain arguments; loads a JSON Schema validator at the first call of a tool that has one. */
   validate(args: JsonObject): Promise<Validation>;
 }

@@ -12,6 +12,7 @@ import { type MaterializedOutput, materializeOutput } from './output-bounds.ts';
 import { createProgress } from './progress.ts';
 import { deniedText, turnEndedText } from './refusals.ts';
 import { errorCode, refuse, stopBeforeT1 } from './refuse-call.ts';
+import { RuntimeToolResult } from './runtime-tool.ts';
 import { cutChars } from './safe-text.ts';
 import type { Settlement, SettlingCall } from './settlement.ts';
 import type { ToolContext } from './tool.ts';
@@ -31,6 +32,8 @@ interface Outcome {
   readonly result?: RecordData<'tool.settled'>['result'];
   /** The whole of a result that is not in the record. */
   readonly whole?: Whole;
+  /** Set for tools of the runtime: facts of the same batch, and what they take effect by. */
+  readonly runtime?: RuntimeToolResult;
 }
 
 /**
@@ -205,6 +208,7 @@ function outcomeOf(
 }
 
 function returnedOutcome(bound: BoundTool, returned: unknown, cleared: ClearedCall, limits: Limits): Outcome {
+  if (returned instanceof RuntimeToolResult) return runtimeOutcome(returned);
   const ends = isTurnEnd(returned);
   const made = materializeOutput(bound.tool, ends ? returned.output : returned, limits);
   const failed = made.output.type === 'error';
@@ -216,6 +220,11 @@ function returnedOutcome(bound: BoundTool, returned: unknown, cleared: ClearedCa
     endsTurn: ends && !failed,
     ...keptResult({ ...made, stored: kept }, limits),
   };
+}
+
+function runtimeOutcome(runtime: RuntimeToolResult): Outcome {
+  const { output } = runtime;
+  return { status: output.type === 'error' ? 'error' : 'success', output, endsTurn: false, runtime };
 }
 
 /** What is kept of a result beside what the model sees: in the record if it is small, else as an artifact. */
@@ -305,7 +314,9 @@ async function commitOutcome(
         ...(resultRef === undefined ? {} : { resultRef }),
         ...(outcome.endsTurn ? { endsTurn: true } : {}),
       }),
+      ...(outcome.runtime?.facts ?? []),
     ]);
+    outcome.runtime?.settled();
   } catch (error) {
     machine.send({ type: 'COMMIT_FAILED', kind: errorCode(error) });
     throw error;

@@ -26,6 +26,7 @@ export async function reconcileCall(
 ): Promise<Settlement> {
   const call: SettlingCall = { facts, scope, machine: restoredMachine(facts, scope) };
   const bound = scope.binding.byName(facts.called.data.toolName);
+  if (bound?.runtimeOwned === true) return settleInterrupted(call);
   if (decision === 'block') {
     const asked = bound === undefined ? UNKNOWN : await askTool(call, bound);
     return followAnswer(call, bound, asked);
@@ -94,6 +95,23 @@ async function block(call: SettlingCall): Promise<Settlement> {
   }
   machine.send({ type: 'OUTCOME_LOST', reason });
   return { type: 'indeterminate' };
+}
+
+/** A tool of the runtime has no effect outside: its call just has no result, and the model may call it again. */
+async function settleInterrupted(call: SettlingCall): Promise<Settlement> {
+  const { facts, scope, machine } = call;
+  const { toolName } = facts.called.data;
+  const operationId = operationIdOf(facts.callId as CallId);
+  const output: ToolOutput = {
+    type: 'error',
+    text: `${toolName} was interrupted; call it again if it is still needed.`,
+  };
+  await scope.commit([
+    factOf(call, 'tool.settled', { operationId, toolName, status: 'interrupted', output, durationMs: 0 }),
+  ]);
+  machine.send({ type: 'SETTLED_BY_DECISION', decision: 'interrupted', outcome: 'interrupted' });
+  machine.send({ type: 'COMMITTED' });
+  return { type: 'settled', endsTurn: false };
 }
 
 async function settleBy(

@@ -107,9 +107,11 @@ async function commitClosed(scope: TurnScope, end: ClosedEnd): Promise<void> {
   const { total } = scope.turnUsage;
   const batch: NewRecord[] = [
     ...undelivered.records,
-    ...(scope.activated.size === 0
+    ...(scope.tools.activated.size === 0
       ? []
-      : [{ type: 'tools.cleared' as const, turn: scope.turnId, data: { names: [...scope.activated] } }]),
+      : [
+          { type: 'tools.cleared' as const, turn: scope.turnId, data: { names: [...scope.tools.activated] } },
+        ]),
     {
       type: 'turn.closed',
       turn: scope.turnId,

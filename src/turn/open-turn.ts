@@ -2,8 +2,14 @@ import { createHash } from 'node:crypto';
 import type { TurnEvent } from '../../machines/turn.ts';
 import type { TurnId } from '../ids.ts';
 import type { UserPart } from '../ledger/content.ts';
-import type { NewRecord, RecordOf } from '../ledger/records.ts';
-import { type CallFacts, hasResult, type StepFacts, type TurnFacts } from '../ledger/turn-facts.ts';
+import type { NewRecord } from '../ledger/records.ts';
+import {
+  activatedNames,
+  type CallFacts,
+  hasResult,
+  type StepFacts,
+  type TurnFacts,
+} from '../ledger/turn-facts.ts';
 import { ApprovalDesk } from '../tools/approvals.ts';
 import { createLoopGate } from '../tools/loop-gate.ts';
 import type { IndeterminateDecision } from '../tools/reconcile-call.ts';
@@ -12,6 +18,7 @@ import { createSteeringQueue } from './steering-queue.ts';
 import { createStopSignal, type StopCause } from './stop-signal.ts';
 import type { AnsweredStep, Stage, TurnEntry } from './turn-loop.ts';
 import type { RunScope, TurnPlan, TurnScope, TurnSession } from './turn-scope.ts';
+import { createTurnTools } from './turn-tools.ts';
 import { createUsageMeter, type UsageMeter } from './usage-meter.ts';
 
 /** Everything a scope is made of. */
@@ -24,7 +31,7 @@ export interface ScopeParts {
 
 /** The scope of a new turn: nothing activated, nothing remembered, nothing counted. */
 export function createTurnScope(parts: ScopeParts): TurnScope {
-  return makeScope(parts, [], []);
+  return makeScope(parts, [], NOTHING_BEFORE);
 }
 
 /** The scope of a turn as its facts left it: only its own facts, never those of another turn. */
@@ -33,18 +40,19 @@ export function restoreTurnScope(
   facts: TurnFacts,
   replay: readonly TurnEvent[],
 ): TurnScope {
-  const scope = makeScope(parts, replay, facts.steering);
-  for (const name of facts.activated) scope.activated.add(name);
+  const scope = makeScope(parts, replay, { steering: facts.steering, activated: activatedNames(facts) });
   for (const call of facts.calls.values()) restoreCall(scope, call);
   for (const step of facts.steps) restoreStep(scope, step);
   scope.progress.toolCalls = facts.calls.size;
   return scope;
 }
 
+const NOTHING_BEFORE = { steering: [], activated: [] };
+
 function makeScope(
   parts: ScopeParts,
   replay: readonly TurnEvent[],
-  accepted: readonly RecordOf<'steering.accepted'>[],
+  before: Pick<TurnFacts, 'steering'> & { readonly activated: readonly string[] },
 ): TurnScope {
   const { turnId, plan, run, session } = parts;
   const machine = session.lifecycle.start('turn', {
@@ -77,8 +85,15 @@ function makeScope(
     stop,
     approvals,
     loopGate: createLoopGate(plan.limits.tools.identicalFailures),
-    steering: createSteeringQueue(turnId, accepted),
-    activated: new Set(),
+    steering: createSteeringQueue(turnId, before.steering),
+    tools: createTurnTools({
+      turnId,
+      plan,
+      session,
+      context: run.context,
+      gate: (subject, signal) => plan.gates.run('beforeActivation', subject, signal),
+      activated: before.activated,
+    }),
     progress: { steps: 0, toolCalls: 0, text: '' },
     turnUsage: createUsageMeter(),
     run,
@@ -141,7 +156,7 @@ export function openingEntry(
       input: [...input],
       bound: plan.binding.tools.map((bound) => bound.name),
       boundHash: plan.binding.hash,
-      discovery: plan.discovery,
+      discovery: plan.discovery.preset,
       model: plan.model.modelId,
       instructionsHash: createHash('sha256').update(plan.instructions).digest('hex'),
       budget: { ...run.budget.options },
@@ -184,7 +199,7 @@ function resumingStage(
   const calls = step.callIds.flatMap((id) => facts.calls.get(id) ?? []);
   const answered: AnsweredStep = {
     calls,
-    visible: step.opened.data.visible.flatMap((name) => scope.plan.binding.byName(name) ?? []),
+    visible: step.opened.data.visible.flatMap((name) => scope.tools.binding.byName(name) ?? []),
     finish: finish ?? 'other',
     toolsForbidden: false,
     decisions,

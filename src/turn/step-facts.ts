@@ -89,11 +89,15 @@ export function stepFact<T extends StepFactType>(step: RunningStep, type: T, dat
   return { type, data, turn: step.scope.turnId, step: step.stepId } as NewRecord;
 }
 
-/** A request that the provider turned away cost nothing; one that died on its way has an unknown cost. */
+/**
+ * One request that the provider turned away cost nothing; one that died on its way has an unknown cost, and so
+ * has a step that was retried.
+ */
 export function noteFailedUsage(step: RunningStep, end: Extract<AttemptEnd, { type: 'failed' }>): void {
   const { usage } = end.report;
-  if (usage !== undefined || end.failure.phase === 'stream')
-    noteUsage(step.scope, usage, usage !== undefined);
+  const isRetried = step.attempt > 1;
+  if (usage !== undefined || isRetried || end.failure.phase === 'stream')
+    noteUsage(step.scope, usage, usage !== undefined && !isRetried);
 }
 
 export function noteUsage(scope: TurnScope, usage: Usage | undefined, complete: boolean): void {

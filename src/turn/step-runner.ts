@@ -108,7 +108,7 @@ function openStep(step: RunningStep): Promise<void> {
       visible: visible.map((bound) => bound.name),
       toolsHash,
       schemaChars,
-      active: [...scope.activated],
+      active: [...scope.tools.activated],
     });
     return captureAttempt(step, [...plan.before, opened]);
   }
@@ -194,7 +194,7 @@ async function complete(
   const calls = await readCalls(report.calls, {
     turnId: scope.turnId,
     stepId,
-    binding: scope.plan.binding,
+    binding: scope.tools.binding,
     visible: plan.projected.visible,
     limits: scope.plan.limits,
     ledger: scope.session.ledger,
@@ -287,26 +287,39 @@ async function fail(
       reason: verdict.reason,
     }),
   ]);
-  return backOff(step, verdict.delayMs);
+  return backOff(step, verdict.delayMs, failure);
 }
 
-async function backOff(step: RunningStep, delayMs: number): Promise<StepEnd | 'again'> {
+async function backOff(step: RunningStep, delayMs: number, failure: Failure): Promise<StepEnd | 'again'> {
   const { scope, machine, stepId } = step;
+  const { stop } = scope;
   scope.machine.send({ type: 'STEP_BACKOFF', stepId, delayMs });
-  const elapsed = await sleep(scope.session.clock, delayMs, scope.stop.signal);
-  if (!elapsed) {
-    machine.send({ type: 'ABORT' });
-    if (scope.stop.cause?.type !== 'detached') {
-      await scope.session.log.commit([
-        stepFact(step, 'step.closed', { status: 'aborted', attempts: step.attempt, calls: 0 }),
-      ]);
-    }
-    return { type: 'aborted', stepId, text: '' };
-  }
+  await sleep(scope.session.clock, delayMs, AbortSignal.any([stop.signal, stop.afterStepSignal]));
+  if (stop.signal.aborted || stop.afterStep) return leaveBackoff(step, failure);
   step.attempt += 1;
   machine.send({ type: 'BACKOFF_ELAPSED' });
   scope.machine.send({ type: 'STEP_RESUMED', stepId, attempt: step.attempt });
   return 'again';
+}
+
+/** Ends a step between two attempts, with nothing of it on the way. */
+async function leaveBackoff(step: RunningStep, failure: Failure): Promise<StepEnd> {
+  const { scope, machine, stepId, attempt: attempts } = step;
+  const { cause } = scope.stop;
+  noteUsage(scope, undefined, false);
+  if (cause === undefined) {
+    const closed = { status: 'failed', attempts, calls: 0, failure } as const;
+    await scope.session.log.commit([stepFact(step, 'step.closed', closed)]);
+    machine.send({ type: 'OUTCOME_TERMINAL', kind: failure.kind });
+    return { type: 'failed', stepId, failure };
+  }
+  machine.send({ type: 'ABORT' });
+  // A turn that only leaves this process keeps its step open: another one asks again.
+  if (cause.type !== 'detached') {
+    const closed = { status: 'aborted', attempts, calls: 0 } as const;
+    await scope.session.log.commit([stepFact(step, 'step.closed', closed)]);
+  }
+  return { type: 'aborted', stepId, text: '' };
 }
 
 async function giveUp(

@@ -19,6 +19,8 @@ export interface StopSignal {
   readonly cause: StopCause | undefined;
   /** Ends after the step under way instead of at once. */
   readonly afterStep: boolean;
+  /** Aborts when `afterStep` is set: what only waits for a further attempt need not wait. */
+  readonly afterStepSignal: AbortSignal;
   stop(cause: StopCause): void;
   stopAfterStep(): void;
   /** The end is being written: what comes now is too late. */
@@ -28,8 +30,8 @@ export interface StopSignal {
 
 export function createStopSignal(onStop: (cause: StopCause) => void, onAfterStep: () => void): StopSignal {
   const controller = new AbortController();
+  const afterStep = new AbortController();
   let cause: StopCause | undefined;
-  let afterStep = false;
   let sealed = false;
   return {
     signal: controller.signal,
@@ -37,8 +39,9 @@ export function createStopSignal(onStop: (cause: StopCause) => void, onAfterStep
       return cause;
     },
     get afterStep() {
-      return afterStep;
+      return afterStep.signal.aborted;
     },
+    afterStepSignal: afterStep.signal,
     stop(next) {
       if (sealed) return;
       if (cause !== undefined && RANK[next.type] <= RANK[cause.type]) return;
@@ -47,9 +50,9 @@ export function createStopSignal(onStop: (cause: StopCause) => void, onAfterStep
       controller.abort(new DOMException(`turn ${next.type}`, 'AbortError'));
     },
     stopAfterStep() {
-      if (afterStep) return;
-      afterStep = true;
+      if (afterStep.signal.aborted) return;
       onAfterStep();
+      afterStep.abort();
     },
     get sealed() {
       return sealed;

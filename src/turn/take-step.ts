@@ -38,6 +38,7 @@ export async function takeStep(
     lease?.lease.undo();
     return { type: 'refused', failure: projection.failure, event: 'projection' };
   }
+  scope.tools.takeSnapshot(projection.view.visible);
   scope.machine.send({ type: 'PROJECTED' });
   const end = await runLeased(scope, lease, { index, projected: projection.projected, reopened });
   return { type: 'taken', end, view: projection.view };
@@ -102,7 +103,7 @@ async function project(
     return failed('too-many-tools', message);
   }
   const draft: RequestDraft = {
-    system: plan.instructions,
+    system: withInventory(plan.instructions, scope.tools.catalogue.inventory),
     messages: leased === undefined ? history.messages : [...history.messages, ...leased.messages],
     visible: view.visible,
   };
@@ -112,6 +113,12 @@ async function project(
   if (staged.type === 'failed') return staged;
   const projected = projectRequest(scope, { ...staged.draft, toolChoice: view.toolChoice });
   return passStepGate(scope, index, { projected, view });
+}
+
+/** The inventory stands at one fixed place, the end of the system text. */
+function withInventory(instructions: string, inventory: string): string {
+  if (inventory === '') return instructions;
+  return instructions === '' ? inventory : `${instructions}\n\n${inventory}`;
 }
 
 type History =

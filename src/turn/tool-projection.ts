@@ -9,10 +9,12 @@ export interface ToolView {
   readonly toolsForbidden: boolean;
 }
 
-/** Direct tools by name. An empty view is an authoritative request without tools. */
+/** Standing tools by name, then found ones in the order they were found. An empty view is an authoritative request without tools. */
 export function projectTools(scope: TurnScope, isLastStep: boolean): ToolView {
-  const { plan } = scope;
-  const visible = [...plan.binding.tools].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+  const { plan, tools } = scope;
+  // Activated tools stand behind the rest and are never sorted in: the prefix before them stays what it was.
+  const found = [...tools.activated].flatMap((name) => tools.binding.byName(name) ?? []);
+  const visible = [...tools.standing, ...found];
   // Keeping the tools keeps the provider's cached prefix; a call that comes anyway is refused.
   const toolsForbidden = visible.length > 0 && isLastStep && plan.answersAtLastStep;
   if (visible.length === 0 || toolsForbidden)

@@ -150,6 +150,7 @@ async function settle(scope: TurnScope, step: AnsweredStep): Promise<Next> {
     ...step,
     cutOff: step.finish === 'length' && step.calls.length > 0,
   });
+  scope.tools.mergeActivations(step.calls.map((call) => call.callId));
   if (calls.type === 'settled') return { type: 'decide', step: { ...step, endsTurn: calls.endsTurn } };
   const stopped = scope.stop.cause;
   if (stopped !== undefined) return end(await closeTurn(scope, stopped));

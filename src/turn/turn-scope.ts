@@ -10,6 +10,7 @@ import type { Limits } from '../limits.ts';
 import type { Model, ModelSettings } from '../model/adapter.ts';
 import type { ApprovalDesk, RememberedDecision } from '../tools/approvals.ts';
 import type { Binding } from '../tools/binding.ts';
+import type { DiscoveryPolicy } from '../tools/discovery-policy.ts';
 import type { LoopGate } from '../tools/loop-gate.ts';
 import type { PermissionPolicy } from '../tools/permission.ts';
 import type { ContextStage } from './context-stage.ts';
@@ -17,6 +18,7 @@ import type { Conversation } from './conversation.ts';
 import type { RunBudget } from './run-budget.ts';
 import type { SteeringQueue } from './steering-queue.ts';
 import type { StopSignal } from './stop-signal.ts';
+import type { TurnTools } from './turn-tools.ts';
 import type { UsageMeter } from './usage-meter.ts';
 
 /** What a turn takes from its agent's definition: resolved, frozen, the same for all its steps. */
@@ -30,8 +32,7 @@ export interface TurnPlan {
   readonly permission: readonly PermissionPolicy[];
   /** Gates of the runtime, then those of the agent. */
   readonly gates: GateRunner;
-  /** Name of the discovery preset. */
-  readonly discovery: string;
+  readonly discovery: DiscoveryPolicy;
   /** The last allowed step may call no tool, so that it brings an answer. */
   readonly answersAtLastStep: boolean;
   /** Capacity, pruning, compaction, in order. */
@@ -82,8 +83,7 @@ export interface TurnScope {
   readonly approvals: ApprovalDesk;
   readonly loopGate: LoopGate;
   readonly steering: SteeringQueue;
-  /** Names of deferred tools found in this turn, in activation order. */
-  readonly activated: Set<string>;
+  readonly tools: TurnTools;
   readonly progress: TurnProgress;
   /** Usage of this turn alone. */
   readonly turnUsage: UsageMeter;

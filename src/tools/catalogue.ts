@@ -1,0 +1,116 @@
+import type { Binding, BoundTool } from './binding.ts';
+import type { DiscoveryPolicy } from './discovery-policy.ts';
+import { byCodeUnit, inventoryText } from './inventory.ts';
+import { createSearchIndex, type ToolSearchIndex } from './search-index.ts';
+import type { ToolScope } from './tool.ts';
+
+/** The tools of one turn by how they become visible: decided once, when the turn opens. */
+export interface Catalogue {
+  readonly policy: DiscoveryPolicy;
+  /** In every request, by name. */
+  readonly direct: readonly BoundTool[];
+  /** Found by search, by name. Empty = nothing to find, and no search tool. */
+  readonly deferred: readonly BoundTool[];
+  /** Text about the deferred tools at the end of the system text; may be empty. */
+  readonly inventory: string;
+  isDeferred(name: string): boolean;
+  /** The index over the deferred tools: built at the first search and shared by turns of the same binding. */
+  index(): ToolSearchIndex;
+}
+
+export interface CatalogueOptions {
+  readonly binding: Binding;
+  readonly policy: DiscoveryPolicy;
+  readonly scope: ToolScope;
+  /** Tokens of the model's window; unknown counts as 32,000. */
+  readonly contextWindow: number | undefined;
+  /** Tokens of a text; a quarter of its characters by default. */
+  readonly countTokens?: (chars: number) => number;
+}
+
+/** Fewer `auto` tools than this are never deferred. */
+const AUTO_MIN_TOOLS = 5;
+/** `auto` tools that cost no more than this are never deferred. */
+const AUTO_MIN_TOKENS = 500;
+/** Share of the window that `auto` tools may take before they are deferred. */
+const AUTO_WINDOW_SHARE = 0.1;
+const UNKNOWN_WINDOW = 32_000;
+
+export function createCatalogue(options: CatalogueOptions): Catalogue {
+  const { binding, policy } = options;
+  const applicable = binding.tools.filter((bound) => appliesTo(bound, options.scope));
+  const deferredNames = deferredOf(applicable, options);
+  const sorted = [...applicable].sort((a, b) => byCodeUnit(a.name, b.name));
+  const deferred = sorted.filter((bound) => deferredNames.has(bound.name));
+  return {
+    policy,
+    direct: sorted.filter((bound) => !deferredNames.has(bound.name)),
+    deferred,
+    inventory: policy.inventory
+      ? inventoryText(deferred, policy.searchToolName, policy.maxInventoryChars)
+      : '',
+    isDeferred: (name) => deferredNames.has(name),
+    index: () => sharedIndex(binding, deferred),
+  };
+}
+
+/** A predicate that throws takes its own tool out and no other. */
+function appliesTo(bound: BoundTool, scope: ToolScope): boolean {
+  try {
+    return bound.tool.applies?.(scope) ?? true;
+  } catch {
+    return false;
+  }
+}
+
+function deferredOf(tools: readonly BoundTool[], options: CatalogueOptions): ReadonlySet<string> {
+  const { policy } = options;
+  if (policy.preset === 'off') return new Set();
+  const { direct } = policy;
+  if (direct !== undefined) {
+    const baseline = new Set(direct);
+    return new Set(tools.flatMap((bound) => (baseline.has(bound.name) ? [] : [bound.name])));
+  }
+  const always = tools.filter((bound) => bound.tool.defer === 'always');
+  const auto = tools.filter((bound) => bound.tool.defer === 'auto');
+  const deferred = autoPays(auto, options) ? [...always, ...auto] : always;
+  return new Set(deferred.map((bound) => bound.name));
+}
+
+/** Whether the `auto` tools are deferred: all of them or none. */
+function autoPays(auto: readonly BoundTool[], options: CatalogueOptions): boolean {
+  if (auto.length < AUTO_MIN_TOOLS) return false;
+  const { contextWindow, countTokens = (chars) => Math.floor(chars / 4) } = options;
+  const window = contextWindow !== undefined && contextWindow > 0 ? contextWindow : UNKNOWN_WINDOW;
+  const cost = countTokens(auto.reduce((sum, bound) => sum + bound.schemaChars, 0));
+  return cost > Math.floor(window * AUTO_WINDOW_SHARE) && cost > AUTO_MIN_TOKENS;
+}
+
+/** One index a binding and deferred set; both are immutable, so turns share it. */
+const INDEXES = new WeakMap<Binding, Map<string, ToolSearchIndex>>();
+/** Deferred sets of one binding: more than a few only where `applies` depends on the run. */
+const MAX_INDEXES = 8;
+
+function sharedIndex(binding: Binding, deferred: readonly BoundTool[]): ToolSearchIndex {
+  const key = deferred.map((bound) => bound.schemaHash).join('\n');
+  const known = INDEXES.get(binding) ?? new Map<string, ToolSearchIndex>();
+  INDEXES.set(binding, known);
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  const index = createSearchIndex(deferred.map(searchable));
+  if (known.size >= MAX_INDEXES) known.clear();
+  known.set(key, index);
+  return index;
+}
+
+/** A tool as rankers see it. */
+export function searchable(bound: BoundTool) {
+  const { tool, name, definition } = bound;
+  return {
+    name,
+    ...(tool.group === undefined ? {} : { group: tool.group }),
+    aliases: tool.aliases,
+    description: definition.description,
+    inputSchema: definition.inputSchema,
+  };
+}
