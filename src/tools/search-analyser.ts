@@ -91,24 +91,24 @@ export function analyse(text: string): string[] {
  * Differs in one thing: a text of function words alone has no terms, as it would only match by accident.
  */
 export function createTextAnalyser(): (text: string) => string[] {
-  // Keyed by the part as written, so that even lower-casing is done once. `undefined` is a function word.
-  const termOf = new Map<string, string | undefined>();
-  const remember = (part: string): string | undefined => {
+  // Keyed by the part as written, so that even lower-casing is done once. '' stands for a function word.
+  const termOf = new Map<string, string>();
+  const remember = (part: string): string => {
     const word = part.slice(0, MAX_WORD_LENGTH).toLowerCase();
-    const term = isFunctionWord(word) ? undefined : singular(word);
+    const term = isFunctionWord(word) ? '' : singular(word);
     if (termOf.size < MAX_REMEMBERED) termOf.set(part, term);
     return term;
   };
   return (text) => {
     const terms: string[] = [];
     for (const part of partsOf(text)) {
-      const known = termOf.has(part);
-      if (!known && HAS_UNSPACED.test(part)) {
+      const known = termOf.get(part);
+      if (known === undefined && HAS_UNSPACED.test(part)) {
         appendWords(part, terms);
         continue;
       }
-      const term = known ? termOf.get(part) : remember(part);
-      if (term !== undefined) terms.push(term);
+      const term = known ?? remember(part);
+      if (term !== '') terms.push(term);
     }
     return terms;
   };

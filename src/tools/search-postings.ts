@@ -52,33 +52,31 @@ export interface Postings {
  * the strength of each occurrence, the frequency summed over the fields by weight and length.
  */
 export function buildPostings(documents: readonly DocumentTerms[]): Postings {
+  // Documents come analysed: while one is added, its terms stand for whatever its content says.
+  let added: string[] | undefined;
   const index = new Index({
     tokenize: 'strict',
     resolution: 1,
-    encoder: (content: string) => content.split(' '),
+    encoder: (content: string) => added ?? [content],
   });
   const averages = averageLengths(documents);
-  const strengthsOf = new Map<string, number[]>();
+  const vocabulary = createVocabulary();
   documents.forEach((document, ordinal) => {
-    const strengths = termStrengths(document, averages);
-    for (const [term, strength] of strengths) {
-      const known = strengthsOf.get(term);
-      if (known === undefined) strengthsOf.set(term, [strength]);
-      else known.push(strength);
-    }
-    index.add(ordinal, [...strengths.keys()].join(' '));
+    added = vocabulary.addDocument(document, averages);
+    index.add(ordinal, 'terms');
   });
-  const packed = pack(strengthsOf);
+  added = undefined;
+  const { starts, strengths } = vocabulary.pack();
   return {
     size: documents.length,
-    vocabulary: [...packed.starts.keys()],
-    has: (term) => packed.starts.has(term),
+    vocabulary: [...starts.keys()],
+    has: (term) => starts.has(term),
     find: (term) => {
-      const from = packed.starts.get(term);
+      const from = starts.get(term);
       if (from === undefined) return undefined;
       // The ids are the ordinals given to `add` above, in the same order as the strengths.
       const found = index.search(term, { limit: documents.length }) as readonly number[];
-      return { documents: found, strengths: packed.strengths, from };
+      return { documents: found, strengths, from };
     },
   };
 }
@@ -99,33 +97,64 @@ function averageLengths(documents: readonly DocumentTerms[]): FieldLengths {
   };
 }
 
-function termStrengths(document: DocumentTerms, averages: FieldLengths): ReadonlyMap<string, number> {
-  const strengths = new Map<string, number>();
-  for (const field of FIELD_NAMES) {
-    const rule = FIELD_RULES[field];
-    const terms = document[field];
-    const norm = 1 - rule.lengthShare + (rule.lengthShare * terms.length) / averages[field];
-    const strength = rule.weight / Math.min(rule.maxNorm, Math.max(rule.minNorm, norm));
-    for (const term of terms) strengths.set(term, (strengths.get(term) ?? 0) + strength);
-  }
-  return strengths;
+/** What one occurrence of a term in a field of a document is worth. */
+function strengthIn(field: FieldName, length: number, averages: FieldLengths): number {
+  const { weight, lengthShare, minNorm, maxNorm } = FIELD_RULES[field];
+  const norm = 1 - lengthShare + (lengthShare * length) / averages[field];
+  return weight / Math.min(maxNorm, Math.max(minNorm, norm));
 }
 
-interface PackedStrengths {
-  readonly starts: ReadonlyMap<string, number>;
-  readonly strengths: Float32Array;
+/** A term while the index is built: its strengths in the documents so far, and in the current one. */
+interface Entry {
+  readonly term: string;
+  readonly strengths: number[];
+  current: number;
 }
 
-function pack(strengthsOf: ReadonlyMap<string, readonly number[]>): PackedStrengths {
-  let total = 0;
-  for (const list of strengthsOf.values()) total += list.length;
-  const strengths = new Float32Array(total);
-  const starts = new Map<string, number>();
-  let from = 0;
-  for (const [term, list] of strengthsOf) {
-    strengths.set(list, from);
-    starts.set(term, from);
-    from += list.length;
-  }
-  return { starts, strengths };
+interface Vocabulary {
+  /** Notes the terms of the next document and gives them, each once. */
+  addDocument(document: DocumentTerms, averages: FieldLengths): string[];
+  /** All strengths in one array, and where those of each term start. */
+  pack(): { readonly starts: ReadonlyMap<string, number>; readonly strengths: Float32Array };
+}
+
+function createVocabulary(): Vocabulary {
+  const entries = new Map<string, Entry>();
+  const addTerm = (term: string, strength: number, met: Entry[]): void => {
+    let entry = entries.get(term);
+    if (entry === undefined) {
+      entry = { term, strengths: [], current: 0 };
+      entries.set(term, entry);
+    }
+    if (entry.current === 0) met.push(entry);
+    entry.current += strength;
+  };
+  return {
+    addDocument: (document, averages) => {
+      const met: Entry[] = [];
+      for (const field of FIELD_NAMES) {
+        const terms = document[field];
+        const strength = strengthIn(field, terms.length, averages);
+        for (const term of terms) addTerm(term, strength, met);
+      }
+      return met.map((entry) => {
+        entry.strengths.push(entry.current);
+        entry.current = 0;
+        return entry.term;
+      });
+    },
+    pack: () => {
+      let total = 0;
+      for (const entry of entries.values()) total += entry.strengths.length;
+      const strengths = new Float32Array(total);
+      const starts = new Map<string, number>();
+      let from = 0;
+      for (const entry of entries.values()) {
+        strengths.set(entry.strengths, from);
+        starts.set(entry.term, from);
+        from += entry.strengths.length;
+      }
+      return { starts, strengths };
+    },
+  };
 }

@@ -12,53 +12,60 @@ const LISTED_SCHEMAS = ['items', 'prefixItems', 'anyOf', 'oneOf', 'allOf', 'addi
  */
 export function schemaText(schema: unknown): string {
   const found: string[] = [];
-  const queue: object[] = isRecord(schema) ? [schema] : [];
-  let chars = 0;
-  for (let at = 0; at < queue.length && chars < MAX_CHARS; at += 1) {
+  const queue: object[] = [];
+  const enqueue = (value: unknown): void => {
+    if (typeof value === 'object' && value !== null && queue.length < MAX_NODES) queue.push(value);
+  };
+  enqueue(schema);
+  let left = MAX_CHARS;
+  const say = (text: unknown): void => {
+    if (typeof text !== 'string' || left <= 0) return;
+    found.push(text.length > left ? text.slice(0, left) : text);
+    left -= text.length + 1;
+  };
+  // The description of the whole schema repeats that of the tool, or says nothing.
+  for (let at = 0; at < queue.length && left > 0; at += 1) {
     const node = queue[at];
     if (node === undefined) break;
-    // The description of the whole schema repeats that of the tool, or says nothing.
-    const texts = at === 0 ? namesOf(node) : [...ownTexts(node), ...namesOf(node)];
-    for (const text of texts) {
-      if (chars >= MAX_CHARS) break;
-      const kept = text.slice(0, MAX_CHARS - chars);
-      found.push(kept);
-      chars += kept.length + 1;
-    }
-    for (const child of childrenOf(node)) if (queue.length < MAX_NODES) queue.push(child);
+    if (at > 0) sayOwn(node, say);
+    sayNames(node, say);
+    enqueueChildren(node, enqueue);
   }
   return found.join('\n');
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
-}
-
+/** A property of the node's own; of what a schema inherits nothing counts. */
 function fieldOf(node: object, key: string): unknown {
   return Object.hasOwn(node, key) ? Reflect.get(node, key) : undefined;
 }
 
-function namesOf(node: object): readonly string[] {
-  const properties = fieldOf(node, 'properties');
-  return isRecord(properties) ? Object.keys(properties).slice(0, MAX_NODES) : [];
-}
+type Visit = (value: unknown) => void;
 
-function ownTexts(node: object): readonly string[] {
+function sayOwn(node: object, say: Visit): void {
+  say(fieldOf(node, 'description'));
+  say(fieldOf(node, 'const'));
   const values = fieldOf(node, 'enum');
-  const allowed = Array.isArray(values) ? values.slice(0, MAX_NODES) : [];
-  return [fieldOf(node, 'description'), fieldOf(node, 'const'), ...allowed].filter(
-    (text) => typeof text === 'string',
-  );
+  if (Array.isArray(values)) forFirst(values, say);
 }
 
-function childrenOf(node: object): readonly object[] {
-  const named = NAMED_SCHEMAS.flatMap((key) => {
+function sayNames(node: object, say: Visit): void {
+  const properties = fieldOf(node, 'properties');
+  if (typeof properties === 'object' && properties !== null) forFirst(Object.keys(properties), say);
+}
+
+function enqueueChildren(node: object, enqueue: Visit): void {
+  for (const key of NAMED_SCHEMAS) {
     const schemas = fieldOf(node, key);
-    return isRecord(schemas) ? Object.values(schemas).slice(0, MAX_NODES) : [];
-  });
-  const listed = LISTED_SCHEMAS.flatMap((key) => {
+    if (typeof schemas === 'object' && schemas !== null) forFirst(Object.values(schemas), enqueue);
+  }
+  for (const key of LISTED_SCHEMAS) {
     const schemas = fieldOf(node, key);
-    return Array.isArray(schemas) ? schemas.slice(0, MAX_NODES) : [schemas];
-  });
-  return [...named, ...listed].filter(isRecord);
+    if (Array.isArray(schemas)) forFirst(schemas, enqueue);
+    else enqueue(schemas);
+  }
+}
+
+function forFirst(values: readonly unknown[], visit: Visit): void {
+  const end = Math.min(values.length, MAX_NODES);
+  for (let at = 0; at < end; at += 1) visit(values[at]);
 }
