@@ -1,55 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { AgentDefinition } from '../../src/agent/define-agent.ts';
-import type { Run } from '../../src/agent/run.ts';
-import type { RunSettings } from '../../src/agent/start-run.ts';
 import { createGate } from '../../src/testing/gate.ts';
 import { reply } from '../../src/testing/reply.ts';
-import type { Script } from '../../src/testing/script.ts';
+import { requestsOf, startApprovalRun } from '../support/approval-run.ts';
 import { violationsOf } from '../support/invariants.ts';
-import { LEDGER_KINDS, type LedgerKind, openLedger } from '../support/ledgers.ts';
+import { LEDGER_KINDS } from '../support/ledgers.ts';
 import { callIdsOf, lastResults } from '../support/requests.ts';
 import { eventSeen, ofType } from '../support/run-events.ts';
-import { scriptedAgent } from '../support/scripted-agents.ts';
-import { createToolSpy } from '../support/tool-spy.ts';
-import { watchedRuntime } from '../support/watched-runtime.ts';
-
-/** A run of an agent whose tools `del` and `wipe` ask, and whose tool `look` does not. */
-async function start(
-  kind: LedgerKind,
-  script: Script,
-  {
-    agent: more = {},
-    run: settings = {},
-  }: { agent?: Partial<AgentDefinition<unknown>>; run?: RunSettings } = {},
-) {
-  const spy = createToolSpy();
-  const { model, agent } = scriptedAgent(script, {
-    tools: [
-      spy.tool('look'),
-      spy.tool('del', undefined, { needsApproval: true }),
-      spy.tool('wipe', undefined, { needsApproval: true }),
-    ],
-    ...more,
-  });
-  const watched = watchedRuntime({ ledger: await openLedger(kind) });
-  const run = watched.runtime.run(agent, 'Go.', settings);
-  const finish = async () => {
-    const result = await run.result;
-    const records = await watched.ledger.read(run.sessionId);
-    expect(violationsOf({ records })).toEqual([]);
-    expect(watched.misfits).toEqual([]);
-    return { result, records };
-  };
-  return { ...watched, spy, model, agent, run, finish };
-}
-
-async function requests(run: Run<unknown>, count: number): Promise<readonly string[]> {
-  const ids: string[] = [];
-  for (let nth = 1; nth <= count; nth += 1) {
-    ids.push((await eventSeen(run, 'approval.requested', nth)).data.request);
-  }
-  return ids;
-}
 
 const two = () => [reply().call('del', { id: 'a' }).call('del', { id: 'b' }), reply().text('Done.')];
 const approve = { decision: 'approve' } as const;
@@ -57,8 +13,8 @@ const deny = { decision: 'deny' } as const;
 
 describe.each(LEDGER_KINDS)('parallel requests for approval (%s)', (kind) => {
   it('T1 two gated calls of a step are decided in any order, run once each, and one request follows', async () => {
-    const { runtime, run, spy, model, finish } = await start(kind, two());
-    const [a = '', b = ''] = await requests(run, 2);
+    const { runtime, run, spy, model, finish } = await startApprovalRun(kind, two());
+    const [a = '', b = ''] = await requestsOf(run, 2);
     await runtime.approvals.decide(b, approve);
     await eventSeen(run, 'tool.settled');
     expect(spy.entries.map(({ id }) => id)).toEqual(['b']);
@@ -70,8 +26,8 @@ describe.each(LEDGER_KINDS)('parallel requests for approval (%s)', (kind) => {
   });
 
   it('TD-04 requests are presented first in, first out, and both are answerable', async () => {
-    const { runtime, run, finish } = await start(kind, two());
-    const ids = await requests(run, 2);
+    const { runtime, run, finish } = await startApprovalRun(kind, two());
+    const ids = await requestsOf(run, 2);
     const pending = await runtime.approvals.pending();
     expect(pending.map(({ id }) => id)).toEqual(ids);
     expect(pending.map(({ input }) => input)).toEqual([{ id: 'a' }, { id: 'b' }]);
@@ -88,8 +44,8 @@ describe.each(LEDGER_KINDS)('parallel requests for approval (%s)', (kind) => {
       .call('del', { id: 'a' })
       .call('del', { id: 'b' })
       .call('wipe', { id: 'a' });
-    const { runtime, run, spy, finish } = await start(kind, [step, reply().text('Done.')]);
-    const [first = '', same = '', otherInput = '', otherTool = ''] = await requests(run, 4);
+    const { runtime, run, spy, finish } = await startApprovalRun(kind, [step, reply().text('Done.')]);
+    const [first = '', same = '', otherInput = '', otherTool = ''] = await requestsOf(run, 4);
     await runtime.approvals.decide(first, { decision: 'approve', scope: 'turn' });
     expect((await runtime.approvals.pending()).map(({ id }) => id)).toEqual([otherInput, otherTool]);
     await runtime.approvals.decide(otherInput, deny);
@@ -104,11 +60,11 @@ describe.each(LEDGER_KINDS)('parallel requests for approval (%s)', (kind) => {
   });
 
   it('TD-05 a decision for one call leaves the others of its scope parked', async () => {
-    const { runtime, run, finish } = await start(kind, [
+    const { runtime, run, finish } = await startApprovalRun(kind, [
       reply().call('del', { id: 'a' }).call('del', { id: 'a' }),
       reply().text('Done.'),
     ]);
-    const [first = '', second = ''] = await requests(run, 2);
+    const [first = '', second = ''] = await requestsOf(run, 2);
     await runtime.approvals.decide(first, approve);
     expect((await runtime.approvals.pending()).map(({ id }) => id)).toEqual([second]);
     await runtime.approvals.decide(second, approve);
@@ -116,13 +72,12 @@ describe.each(LEDGER_KINDS)('parallel requests for approval (%s)', (kind) => {
   });
 
   it('TD-05 what may not be remembered stays parked, and an attempt to remember it is refused', async () => {
-    const spy = createToolSpy();
-    const { runtime, run, finish } = await start(
+    const { runtime, run, spy, finish } = await startApprovalRun(
       kind,
       [reply().call('pay', { id: 'a' }).call('pay', { id: 'a' }), reply().text('Done.')],
-      { agent: { tools: [spy.tool('pay', undefined, { needsApproval: true, rememberable: false })] } },
+      { tools: (spy) => [spy.tool('pay', undefined, { needsApproval: true, rememberable: false })] },
     );
-    const [first = '', second = ''] = await requests(run, 2);
+    const [first = '', second = ''] = await requestsOf(run, 2);
     await expect(
       runtime.approvals.decide(first, { decision: 'approve', scope: 'turn' }),
     ).rejects.toMatchObject({ code: 'approval-not-rememberable' });
@@ -135,11 +90,11 @@ describe.each(LEDGER_KINDS)('parallel requests for approval (%s)', (kind) => {
   });
 
   it('TD-07 a denied call does not run, has its error result, and its siblings go on', async () => {
-    const { runtime, run, spy, model, finish } = await start(kind, [
+    const { runtime, run, spy, model, finish } = await startApprovalRun(kind, [
       reply().call('look', { id: 'a' }).call('del', { id: 'b' }).call('wipe', { id: 'c' }),
       reply().text('Done.'),
     ]);
-    const [del = '', wipe = ''] = await requests(run, 2);
+    const [del = '', wipe = ''] = await requestsOf(run, 2);
     await runtime.approvals.decide(del, { decision: 'deny', reason: 'Not that one: keep «b».' });
     await runtime.approvals.decide(wipe, approve);
     const { records } = await finish();
@@ -151,8 +106,8 @@ describe.each(LEDGER_KINDS)('parallel requests for approval (%s)', (kind) => {
   });
 
   it('TD-08 a stop while requests are parked cancels every one of them, and none is left', async () => {
-    const { runtime, run, spy, finish } = await start(kind, two());
-    const ids = await requests(run, 2);
+    const { runtime, run, spy, finish } = await startApprovalRun(kind, two());
+    const ids = await requestsOf(run, 2);
     run.cancel('never mind');
     const { result, records } = await finish();
     expect(result).toMatchObject({ status: 'cancelled', reason: 'never mind' });
@@ -169,8 +124,8 @@ describe.each(LEDGER_KINDS)('parallel requests for approval (%s)', (kind) => {
   });
 
   it('T3 an unknown id is a typed error and nothing runs', async () => {
-    const { runtime, run, spy, finish } = await start(kind, two());
-    const [a = '', b = ''] = await requests(run, 2);
+    const { runtime, run, spy, finish } = await startApprovalRun(kind, two());
+    const [a = '', b = ''] = await requestsOf(run, 2);
     for (const id of ['nope', '', `${run.sessionId}.1.1.7.ask`, `${a}x`, '../..', 'x'.repeat(10_000)]) {
       await expect(runtime.approvals.decide(id, approve)).rejects.toMatchObject({ code: 'unknown-approval' });
     }
@@ -182,8 +137,8 @@ describe.each(LEDGER_KINDS)('parallel requests for approval (%s)', (kind) => {
   });
 
   it('T3 the same decision again runs nothing, another one is refused, also at the same time', async () => {
-    const { runtime, run, spy, finish } = await start(kind, two());
-    const [a = '', b = ''] = await requests(run, 2);
+    const { runtime, run, spy, finish } = await startApprovalRun(kind, two());
+    const [a = '', b = ''] = await requestsOf(run, 2);
     await Promise.all([runtime.approvals.decide(a, approve), runtime.approvals.decide(a, approve)]);
     await eventSeen(run, 'tool.settled');
     await runtime.approvals.decide(a, approve);
@@ -197,7 +152,7 @@ describe.each(LEDGER_KINDS)('parallel requests for approval (%s)', (kind) => {
   });
 
   it('T5 an ungated sibling runs before the pause, and its result is in the request after it', async () => {
-    const { runtime, run, spy, agent, model, ledger } = await start(
+    const { runtime, run, spy, agent, model, ledger } = await startApprovalRun(
       kind,
       [reply().call('look', { id: 'a' }).call('del', { id: 'b' }), reply().text('Done.')],
       { run: { onApproval: 'pause' } },
@@ -215,7 +170,7 @@ describe.each(LEDGER_KINDS)('parallel requests for approval (%s)', (kind) => {
   });
 
   it('T7 over two approvals in a row every call is answered exactly once in each request', async () => {
-    const { runtime, run, model, finish } = await start(kind, [
+    const { runtime, run, model, finish } = await startApprovalRun(kind, [
       reply().text('First.', { deltas: 3 }).call('del', { id: 'a' }),
       reply().text('Second.', { deltas: 3 }).call('del', { id: 'b' }),
       reply().text('Done.'),
@@ -234,7 +189,7 @@ describe.each(LEDGER_KINDS)('parallel requests for approval (%s)', (kind) => {
   });
 
   it('a decision made on the event of its request finds it, however early', async () => {
-    const { runtime, run, spy, finish } = await start(kind, two());
+    const { runtime, run, spy, finish } = await startApprovalRun(kind, two());
     const deciding: Promise<void>[] = [];
     for await (const event of run.events()) {
       if (event.type !== 'approval.requested') continue;
@@ -248,18 +203,18 @@ describe.each(LEDGER_KINDS)('parallel requests for approval (%s)', (kind) => {
 
   it('a call that is asked about while another runs does not wait for it', async () => {
     const gate = createGate();
-    const spy = createToolSpy();
-    const { runtime, run, finish } = await start(
+    const { runtime, run, spy, finish } = await startApprovalRun(
       kind,
       [reply().call('slow', { id: 'a' }).call('del', { id: 'b' }), reply().text('Done.')],
       {
-        agent: {
-          tools: [spy.tool('slow', () => gate.pass()), spy.tool('del', undefined, { needsApproval: true })],
-        },
+        tools: (spy) => [
+          spy.tool('slow', () => gate.pass()),
+          spy.tool('del', undefined, { needsApproval: true }),
+        ],
       },
     );
     await gate.reached;
-    const [id = ''] = await requests(run, 1);
+    const [id = ''] = await requestsOf(run, 1);
     await runtime.approvals.decide(id, approve);
     await eventSeen(run, 'tool.settled');
     expect(spy.entries.map(({ toolName }) => toolName)).toEqual(['slow', 'del']);
