@@ -48,11 +48,12 @@ export function createPatternGuard(): PatternGuard {
   };
 }
 
-/** Two repetitions can feed each other, and a back reference can repeat anything; nothing else takes long. */
+/** Two repetitions can feed each other, so can one and a choice, and a back reference can repeat anything. */
 function mayBacktrack(source: string): boolean {
   if (/\\(?:[1-9]|k<)/.test(source)) return true;
   const structure = source.replace(/\\./gs, 'x').replace(/\[[^\]]*\]/g, 'x');
-  return (structure.match(/[*+{]/g)?.length ?? 0) > 1;
+  const repetitions = structure.match(/[*+{]/g)?.length ?? 0;
+  return repetitions > 1 || (repetitions === 1 && structure.includes('|'));
 }
 
 function compile(source: string, flags: string): RegExp | undefined {

@@ -73,12 +73,16 @@ describe('defineTool', () => {
       execute(input: { readonly who: string }): string {
         return `${this.#word} ${input.who}`;
       }
+      applies(): boolean {
+        return this.#word === 'hello';
+      }
       toModelOutput(output: string): string {
         return `${this.#word}: ${output}`;
       }
     }
     const tool = defineTool(new Greeter());
     expect(tool.execute({ who: 'you' }, {} as ToolContext<never>)).toBe('hello you');
+    expect(tool.applies?.({} as never)).toBe(true);
     expect(tool.toModelOutput?.('x')).toBe('hello: x');
   });
 

@@ -86,6 +86,9 @@ describe('resolveToolName', () => {
   });
 
   it('does not compare megabytes', () => {
+    const longest = 'x'.repeat(256);
+    expect(resolve(longest.toUpperCase(), [longest])).toBe(`repaired ${longest}`);
+    expect(resolve(`${longest}_tool`, [longest])).toBe('unknown');
     expect(resolve('x'.repeat(5_000_000), ['read'])).toBe('unknown');
   });
 });
