@@ -2,6 +2,7 @@ import type { StepEvent } from '../../machines/step.ts';
 import type { ToolCallEvent } from '../../machines/tool-call.ts';
 import type { TurnEvent } from '../../machines/turn.ts';
 import type { LedgerRecord, RecordOf } from './records.ts';
+import { foldCallEvent } from './replay-call.ts';
 
 /** Events that bring fresh machines of one turn to where its facts say they were. */
 export interface TurnReplay {
@@ -26,11 +27,12 @@ export function replayTurn(records: readonly LedgerRecord[], turnId: string): Tu
     closing: false,
     stepOpen: false,
     projectsAgain: false,
+    whilePaused: undefined,
   };
   for (const record of records) {
     if (record.turn !== turnId) continue;
     foldTurnEvent(fold, record);
-    if (record.call !== undefined) foldCallEvent(fold, record, record.call);
+    if (record.call !== undefined) foldCallEvent(fold.calls, record, record.call);
     else if (record.step !== undefined) foldStepEvent(fold, record, record.step);
   }
   return fold;
@@ -48,86 +50,87 @@ interface ReplayFold {
   stepOpen: boolean;
   /** The turn was resumed with a step open: its request is projected again. */
   projectsAgain: boolean;
+  /** What happened since the turn was paused: its machine lives nowhere, and is told when it goes on. */
+  whilePaused: TurnEvent[] | undefined;
 }
 
 function foldTurnEvent(fold: ReplayFold, record: LedgerRecord): void {
-  const { turn } = fold;
   switch (record.type) {
-    case 'turn.opened':
-      turn.push({ type: 'OPENED' });
-      return;
-    case 'request.prepared':
-      if (fold.projectsAgain) turn.push({ type: 'PROJECTED' });
-      fold.projectsAgain = false;
-      return;
-    case 'step.opened':
-      fold.stepOpen = true;
-      if (record.data.index > 1) turn.push({ type: 'CONTINUE' });
-      turn.push({ type: 'PROJECTED' });
-      return;
-    case 'attempt.retry-scheduled':
-      turn.push({ type: 'STEP_BACKOFF', stepId: record.step ?? '', delayMs: record.data.delayMs });
-      return;
-    case 'attempt.started':
-      if (fold.backingOff) {
-        turn.push({ type: 'STEP_RESUMED', stepId: record.step ?? '', attempt: record.data.attempt });
-      }
-      return;
-    case 'step.closed':
-      foldStepClosed(fold, record);
-      return;
-    case 'permission.requested':
-      turn.push({ type: 'CALL_PARKED', callId: record.call ?? '' });
-      return;
-    case 'permission.decided':
-      turn.push({ type: 'APPROVAL_RESOLVED', callId: record.call ?? '', decision: record.data.decision });
-      return;
-    case 'permission.expired':
-      turn.push({ type: 'APPROVAL_RESOLVED', callId: record.call ?? '', decision: 'expired' });
-      return;
-    case 'permission.cancelled':
-      closeFirst(fold, record);
-      turn.push({ type: 'APPROVAL_RESOLVED', callId: record.call ?? '', decision: 'cancelled' });
-      return;
-    case 'tool.settled':
-    case 'tool.refused':
-      turn.push({ type: 'CALL_SETTLED', callId: record.call ?? '' });
-      return;
     case 'turn.paused':
-      turn.push({ type: 'PAUSED', reason: record.data.reason });
+      fold.turn.push({ type: 'PAUSED', reason: record.data.reason });
+      fold.whilePaused = [];
       return;
     case 'turn.resumed':
       fold.projectsAgain = fold.stepOpen;
-      turn.push({ type: 'RESUMED' });
+      fold.backingOff = false;
+      goOn(fold, { type: 'RESUMED' });
       return;
     case 'turn.closed':
       foldTurnClosed(fold, record);
       return;
     default:
-      return;
+      (fold.whilePaused ?? fold.turn).push(...turnEventsOf(fold, record));
   }
 }
 
-/** Requests are cancelled only when the turn is being stopped; what stopped it is known at its end. */
-function closeFirst(fold: ReplayFold, record: RecordOf<'permission.cancelled'>): void {
-  if (fold.closing) return;
-  fold.closing = true;
-  fold.turn.push({ type: 'INTERRUPT', reason: record.data.reason });
+function goOn(fold: ReplayFold, event: TurnEvent): void {
+  fold.turn.push(event, ...(fold.whilePaused ?? []));
+  fold.whilePaused = undefined;
 }
 
-function foldStepClosed(fold: ReplayFold, record: RecordOf<'step.closed'>): void {
+function turnEventsOf(fold: ReplayFold, record: LedgerRecord): readonly TurnEvent[] {
+  const callId = record.call ?? '';
+  switch (record.type) {
+    case 'turn.opened':
+      return [{ type: 'OPENED' }];
+    case 'request.prepared':
+      return projectedAgain(fold);
+    case 'step.opened':
+      fold.stepOpen = true;
+      return [...(record.data.index > 1 ? [{ type: 'CONTINUE' } as const] : []), { type: 'PROJECTED' }];
+    case 'attempt.retry-scheduled':
+      return [{ type: 'STEP_BACKOFF', stepId: record.step ?? '', delayMs: record.data.delayMs }];
+    case 'attempt.started':
+      if (!fold.backingOff) return [];
+      return [{ type: 'STEP_RESUMED', stepId: record.step ?? '', attempt: record.data.attempt }];
+    case 'step.closed':
+      return [...projectedAgain(fold), ...stepClosed(fold, record)];
+    case 'permission.requested':
+      return [{ type: 'CALL_PARKED', callId }];
+    case 'permission.decided':
+      return [{ type: 'APPROVAL_RESOLVED', callId, decision: record.data.decision }];
+    case 'permission.expired':
+      return [{ type: 'APPROVAL_RESOLVED', callId, decision: 'expired' }];
+    case 'permission.cancelled':
+      return [{ type: 'APPROVAL_RESOLVED', callId, decision: 'cancelled' }];
+    case 'tool.settled':
+    case 'tool.refused':
+      return [{ type: 'CALL_SETTLED', callId }];
+    default:
+      return [];
+  }
+}
+
+function projectedAgain(fold: ReplayFold): readonly TurnEvent[] {
+  if (!fold.projectsAgain) return [];
+  fold.projectsAgain = false;
+  return [{ type: 'PROJECTED' }];
+}
+
+function stepClosed(fold: ReplayFold, record: RecordOf<'step.closed'>): readonly TurnEvent[] {
   const stepId = record.step ?? '';
   const { status, calls, failure } = record.data;
   fold.stepOpen = false;
-  if (status === 'completed') fold.turn.push({ type: 'STEP_COMPLETED', stepId, calls });
-  if (status !== 'failed') return;
+  if (status === 'completed') return [{ type: 'STEP_COMPLETED', stepId, calls }];
+  if (status === 'aborted') return [];
   fold.closing = true;
-  fold.turn.push({ type: 'STEP_FAILED', stepId, kind: failure?.kind ?? 'unknown' });
+  return [{ type: 'STEP_FAILED', stepId, kind: failure?.kind ?? 'unknown' }];
 }
 
 function foldTurnClosed(fold: ReplayFold, record: RecordOf<'turn.closed'>): void {
   const { turn } = fold;
   const { status, stopReason, error, reason } = record.data;
+  const why = reason === undefined ? {} : { reason };
   switch (status) {
     case 'completed':
       turn.push({ type: 'FINISH', stopReason });
@@ -139,16 +142,16 @@ function foldTurnClosed(fold: ReplayFold, record: RecordOf<'turn.closed'>): void
       turn.push({ type: 'HANDED_OFF', target: reason ?? '' });
       return;
     case 'cancelled':
-      turn.push({ type: 'CANCEL', ...(reason === undefined ? {} : { reason }) }, { type: 'CLOSED' });
-      return;
+      goOn(fold, { type: 'CANCEL', ...why });
+      break;
     case 'interrupted':
-      turn.push({ type: 'INTERRUPT', ...(reason === undefined ? {} : { reason }) }, { type: 'CLOSED' });
-      return;
+      goOn(fold, { type: 'INTERRUPT', ...why });
+      break;
     case 'failed':
-      if (!fold.closing) turn.push({ type: 'BUDGET_EXHAUSTED', budget: error?.kind ?? 'unknown' });
-      turn.push({ type: 'CLOSED' });
-      return;
+      if (!fold.closing) goOn(fold, { type: 'BUDGET_EXHAUSTED', budget: error?.kind ?? 'unknown' });
+      break;
   }
+  turn.push({ type: 'CLOSED' });
 }
 
 function foldStepEvent(fold: ReplayFold, record: LedgerRecord, stepId: string): void {
@@ -184,78 +187,4 @@ function stepEnd(record: RecordOf<'step.closed'>): readonly StepEvent[] {
   }
   if (status === 'aborted') return [{ type: 'ABORT' }, { type: 'OUTCOME_ABORTED' }];
   return [{ type: 'OUTCOME_TERMINAL', kind: failure?.kind ?? 'unknown' }];
-}
-
-function foldCallEvent(fold: ReplayFold, record: LedgerRecord, callId: string): void {
-  const events = currentCall(fold, callId);
-  switch (record.type) {
-    case 'tool.called':
-      if (record.data.requestedName !== undefined || (record.data.repaired?.length ?? 0) > 0) {
-        events.push({ type: 'REPAIRED', toolName: record.data.toolName });
-      }
-      return;
-    case 'permission.requested':
-      events.push({ type: 'ADMITTED' }, { type: 'NEEDS_PERMISSION', request: record.data.request });
-      return;
-    case 'permission.decided':
-      if (record.data.decision === 'approve') events.push({ type: 'GRANTED', request: record.data.request });
-      return;
-    case 'tool.refused':
-      events.push(refusedEvent(record, events));
-      return;
-    case 'tool.dispatched':
-      foldDispatched(fold, record, callId);
-      return;
-    case 'tool.reconciled':
-      if (record.data.decision !== 'retry') {
-        const decision = record.data.decision;
-        const outcome = decision === 'abandon' ? ('abandoned' as const) : ('success' as const);
-        events.push({ type: 'SETTLED_BY_DECISION', decision, outcome });
-      } else {
-        events.push({ type: 'OUTCOME_LOST', reason: 'retried' });
-      }
-      return;
-    case 'tool.settled':
-      foldSettled(record, events);
-      return;
-    default:
-      return;
-  }
-}
-
-/** Events of the newest generation of a call. */
-function currentCall(fold: ReplayFold, callId: string): ToolCallEvent[] {
-  let key = callId;
-  for (let generation = 1; fold.calls.has(`${callId}#${generation}`); generation += 1)
-    key = `${callId}#${generation}`;
-  const events = fold.calls.get(key) ?? [];
-  fold.calls.set(key, events);
-  return events;
-}
-
-function foldDispatched(fold: ReplayFold, record: RecordOf<'tool.dispatched'>, callId: string): void {
-  const { generation, operationId } = record.data;
-  const prepared: ToolCallEvent = { type: 'PREPARED', operationId };
-  if (generation > 0) {
-    fold.calls.set(`${callId}#${generation}`, [{ type: 'ADMITTED' }, { type: 'CLEARED' }, prepared]);
-    return;
-  }
-  const events = currentCall(fold, callId);
-  if (events.some((event) => event.type === 'GRANTED')) events.push(prepared);
-  else events.push({ type: 'ADMITTED' }, { type: 'CLEARED' }, prepared);
-}
-
-function foldSettled(record: RecordOf<'tool.settled'>, events: ToolCallEvent[]): void {
-  const decided = events.some((event) => event.type === 'SETTLED_BY_DECISION');
-  if (!decided) events.push({ type: 'EXECUTE' }, { type: 'RETURNED', outcome: record.data.status });
-  events.push({ type: 'COMMITTED' });
-}
-
-function refusedEvent(record: RecordOf<'tool.refused'>, events: readonly ToolCallEvent[]): ToolCallEvent {
-  const { code } = record.data;
-  const request = events.find((event) => event.type === 'NEEDS_PERMISSION')?.request;
-  if (code === 'turn-ended') return { type: 'ABORT' };
-  if (request !== undefined && code === 'denied') return { type: 'DENIED', request };
-  if (request !== undefined && code === 'expired') return { type: 'EXPIRED', request };
-  return { type: 'REFUSED', code };
 }

@@ -191,10 +191,16 @@ function foldCall(turn: MutableTurn, record: LedgerRecord): void {
   else if (record.type === 'tool.settled') call.settled = record;
   else if (record.type === 'tool.indeterminate') call.indeterminate = record;
   else if (record.type === 'tool.reconciled') call.reconciled = record;
-  else if (record.type === 'permission.requested') call.requested = record;
+  else if (record.type === 'permission.requested') foldRequested(call, record);
   else if (record.type === 'permission.decided') call.decided = record;
   else if (record.type === 'permission.expired') call.expired = record;
   else if (record.type === 'permission.cancelled') call.cancelled = record;
+}
+
+/** Asked again: a process that cancelled a request and ended before it refused the call left it to the next. */
+function foldRequested(call: MutableCall, record: RecordOf<'permission.requested'>): void {
+  call.requested = record;
+  delete call.cancelled;
 }
 
 /** Where a call stands. */

@@ -120,7 +120,7 @@ async function awaitPerson(
       ...(expiresAt === undefined ? {} : { expiresAt }),
     });
   }
-  scope.onParked(facts.callId, facts.requested !== undefined);
+  scope.onParked(facts.callId, callStatus(facts) === 'parked');
   return followOutcome(call, bound, args, await asked.outcome);
 }
 
