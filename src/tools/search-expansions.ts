@@ -108,7 +108,9 @@ function createWordExpander(
     });
   };
   return (term) => {
-    const stemmed = stem(term);
+    // A plural made plural again (`photoss`) lost only one of its endings in the analysis.
+    const isTwicePlural = term.endsWith('ss') && !byStem.has(stem(term));
+    const stemmed = stem(isTwicePlural ? term.slice(0, -2) : term);
     const core = inflected(term, stemmed);
     const lengths = parts.wordParts === false ? [] : [...findLonger(term), ...findShorter(term, known)];
     const guesses = [...related(stemmed), ...lengths];

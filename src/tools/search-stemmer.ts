@@ -10,7 +10,7 @@ const stems = new Map<string, string>();
 export function stem(word: string): string {
   const known = stems.get(word);
   if (known !== undefined) return known;
-  const stemmed = porterStem(porterStem(word.length > 4 ? word.replace(/s+$/, '') : word));
+  const stemmed = porterStem(porterStem(word));
   if (stems.size >= MAX_REMEMBERED) stems.clear();
   stems.set(word, stemmed);
   return stemmed;
