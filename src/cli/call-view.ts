@@ -1,0 +1,81 @@
+import type { ToolOutput } from '../ledger/content.ts';
+import { formatElapsed, formatMs } from './amounts.ts';
+import { type Span, type Style, span } from './line.ts';
+import { type CallNode, isOpenCall } from './run-tree.ts';
+import { spinner, type TreeView, type ViewNode } from './view-node.ts';
+
+/** A call as a node of the view, with the sessions it opened below it. */
+export function viewOfCall(call: CallNode, view: TreeView, children: readonly ViewNode[]): ViewNode {
+  const { state, args, durationMs, startedAt, progress, reason, output } = call;
+  const elapsed =
+    durationMs !== undefined
+      ? [span(formatMs(durationMs), 'dim')]
+      : state === 'running' && startedAt !== undefined
+        ? [span(formatElapsed(view.now - startedAt), 'dim')]
+        : [];
+  const said = progress ?? reason ?? (output === undefined ? undefined : headOfOutput(output));
+  return {
+    head: [signOfCall(call, view), span(` ${call.toolName}`, 'accent')],
+    facts: [
+      ...(state === 'success' ? [] : [span(wordOfState(call), styleOfCall(call))]),
+      ...elapsed,
+      ...(args === undefined ? [] : [span(JSON.stringify(args), 'dim')]),
+      ...(said === undefined ? [] : [span(`${view.glyphs.arrow} ${said}`, styleOfSaid(call))]),
+    ],
+    children,
+  };
+}
+
+function wordOfState({ state }: CallNode): string {
+  if (state === 'waiting') return 'waits for approval';
+  return state === 'timeout' ? 'timed out' : state;
+}
+
+function signOfCall(call: CallNode, view: TreeView): Span {
+  const { glyphs } = view;
+  if (call.state === 'running') return spinner(view);
+  if (call.state === 'waiting') return span(glyphs.waiting, 'warn');
+  if (isOpenCall(call)) return span(glyphs.queued, 'dim');
+  const style = styleOfCall(call);
+  return span(style === 'good' ? glyphs.done : style === 'bad' ? glyphs.failed : glyphs.stopped, style);
+}
+
+function styleOfCall({ state }: CallNode): Style {
+  switch (state) {
+    case 'success':
+      return 'good';
+    case 'called':
+    case 'approved':
+    case 'running':
+      return 'dim';
+    case 'waiting':
+    case 'denied':
+    case 'expired':
+    case 'aborted':
+    case 'interrupted':
+    case 'indeterminate':
+      return 'warn';
+    case 'refused':
+    case 'error':
+    case 'timeout':
+    case 'abandoned':
+      return 'bad';
+  }
+}
+
+function styleOfSaid({ output }: CallNode): Style {
+  return output?.type === 'error' ? 'bad' : 'dim';
+}
+
+/** What a result begins with, in one line. */
+function headOfOutput(output: ToolOutput): string {
+  switch (output.type) {
+    case 'text':
+    case 'error':
+      return output.text;
+    case 'json':
+      return JSON.stringify(output.value);
+    case 'content':
+      return output.parts.map((part) => (part.type === 'text' ? part.text : `[${part.type}]`)).join(' ');
+  }
+}

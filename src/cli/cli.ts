@@ -1,0 +1,41 @@
+import { EXIT, type ExitCode } from './exit-code.ts';
+import { type GuardedStream, guardOutput } from './foreign-output.ts';
+import { createTextWriter, type TextWriter } from './text-writer.ts';
+
+/** What every command works with. */
+export interface Cli {
+  readonly out: TextWriter;
+  readonly err: TextWriter;
+  readonly stdin: NodeJS.ReadStream;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** What the process ends with; a command that says nothing completed. */
+  exitCode: ExitCode;
+  /** Decides what becomes of lines that others print. Until it is called they go to standard error. */
+  onPrinted(take: (line: string) => void): void;
+  /** Hands out what was printed without a line end. */
+  flushPrinted(): void;
+}
+
+/** Makes the surroundings of a command of this process, and takes its standard streams. */
+export function createCli(): Cli {
+  const { stdin, env } = process;
+  const out = createTextWriter(process.stdout, env);
+  const err = createTextWriter(process.stderr, env);
+  let take: (line: string) => void = (line) => void err.say(line);
+  // The overloads of `write` are one function that takes all of them.
+  const streams = [process.stdout, process.stderr] as unknown as readonly GuardedStream[];
+  const guard = guardOutput(streams, (line) => take(line));
+  return {
+    out,
+    err,
+    stdin,
+    env,
+    cwd: process.cwd(),
+    exitCode: EXIT.completed,
+    onPrinted(next) {
+      take = next;
+    },
+    flushPrinted: () => guard.flush(),
+  };
+}

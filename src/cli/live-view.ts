@@ -1,0 +1,197 @@
+import type { Key } from 'node:readline';
+import type { RunResult } from '../agent/run-result.ts';
+import type { Clock } from '../clock.ts';
+import type { RunEvent } from '../events/event-schemas.ts';
+import type { ApprovalDecision } from '../tools/approval-decisions.ts';
+import { ApprovalDialog } from './approval-dialog.ts';
+import type { ApprovalQueue } from './approval-queue.ts';
+import type { Glyphs } from './glyphs.ts';
+import { growTree } from './grow-tree.ts';
+import { type Keyboard, openKeyboard } from './keyboard.ts';
+import { textLine } from './line.ts';
+import { liveFrame, MAX_TEXT_CHARS } from './live-frame.ts';
+import { LiveRegion, RESTORE_TERMINAL } from './live-region.ts';
+import { answerLines, endingLines, type ResultPlace } from './result-lines.ts';
+import { emptyTree, type RunTree } from './run-tree.ts';
+import type { RunView } from './run-view.ts';
+import type { TextWriter } from './text-writer.ts';
+import { treeLines } from './tree-lines.ts';
+import { SPINNER_MS } from './view-node.ts';
+
+/** What a live view needs. */
+export interface LiveViewParts {
+  readonly out: TextWriter;
+  readonly stdin: NodeJS.ReadStream;
+  readonly clock: Clock;
+  readonly glyphs: Glyphs;
+  readonly place: Omit<ResultPlace, 'durationMs'>;
+  readonly queue: ApprovalQueue;
+  decide(id: string, decision: ApprovalDecision): Promise<void>;
+  /** Ctrl-C, which is a key while the keyboard is taken. */
+  interrupt(): void;
+}
+
+/** The run as a tree that is redrawn in place, with the open request below it. */
+export class LiveView implements RunView {
+  readonly wantsContent = true;
+  readonly #parts: LiveViewParts;
+  readonly #region: LiveRegion;
+  readonly #startedAt: number;
+  #tree: RunTree;
+  #text = '';
+  #notice: string | undefined;
+  #dialog: ApprovalDialog | undefined;
+  #keyboard: Keyboard | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  /** A slow terminal gets the newest frame when it has taken the last one, not all in between. */
+  #drawing: Promise<void> | undefined;
+  #ended = false;
+  readonly #onResize = () => this.#draw();
+  readonly #onContinue = () => this.#takeTerminal();
+  readonly #onExit = () => this.#restoreNow();
+
+  constructor(parts: LiveViewParts) {
+    this.#parts = parts;
+    this.#region = new LiveRegion(parts.out);
+    this.#startedAt = parts.clock.now();
+    this.#tree = emptyTree(parts.place.sessionId);
+  }
+
+  async start(): Promise<void> {
+    process.on('exit', this.#onExit);
+    process.on('SIGCONT', this.#onContinue);
+    process.stdout.on('resize', this.#onResize);
+    this.#keyboard = openKeyboard(this.#parts.stdin, (text, key) => this.#press(text, key));
+    this.#timer = setInterval(() => this.#draw(), SPINNER_MS);
+    await this.#parts.queue.restore(this.#parts.place.sessionId);
+    this.#nextDialog();
+    this.#draw();
+  }
+
+  async event(event: RunEvent): Promise<void> {
+    this.#tree = growTree(this.#tree, event);
+    // What the step before said has led to calls, or is the answer and comes at the end.
+    if (event.type === 'step.started' && event.session === this.#tree.root) this.#text = '';
+    await this.#parts.queue.note(event);
+    this.#nextDialog();
+  }
+
+  text(delta: string): void {
+    this.#text = `${this.#text}${delta}`.slice(-MAX_TEXT_CHARS);
+  }
+
+  notice(text: string): void {
+    this.#notice = text;
+    this.#draw();
+  }
+
+  printed(line: string): void {
+    if (this.#ended) void this.#parts.out.say(line);
+    else void this.#region.print([textLine(line)]).then(() => this.#draw());
+  }
+
+  async end(result: RunResult<unknown>, durationMs: number): Promise<void> {
+    this.#release();
+    await this.#drawing;
+    const { out, glyphs, clock, place } = this.#parts;
+    await this.#region.end();
+    const answer = answerLines(result);
+    const gap = answer.length === 0 ? [] : [textLine('')];
+    await out.lines([
+      ...treeLines(this.#tree, out.size().columns, { glyphs, now: clock.now() }),
+      ...gap,
+      ...answer,
+      textLine(''),
+      ...endingLines(result, { ...place, durationMs }),
+    ]);
+  }
+
+  #press(text: string | undefined, key: Key): void {
+    if (key.ctrl === true && key.name === 'c') this.#parts.interrupt();
+    else if (key.ctrl === true && key.name === 'z') this.#suspend();
+    else if (key.ctrl === true && key.name === '\\') this.#quit();
+    else this.#dialog?.press(text, key);
+    this.#draw();
+  }
+
+  /** Shows the oldest open request, and leaves the one that was shown where it is decided elsewhere. */
+  #nextDialog(): void {
+    const queued = this.#parts.queue.open[0];
+    if (queued?.request.id === this.#dialog?.state.request.id) return;
+    this.#dialog?.close();
+    this.#dialog =
+      // Without a keyboard nobody could answer: the tree says what waits, the hint how it is decided.
+      queued === undefined || this.#keyboard === undefined
+        ? undefined
+        : new ApprovalDialog({
+            queued,
+            decide: (id, decision) => this.#parts.decide(id, decision),
+            changed: () => this.#draw(),
+          });
+    this.#draw();
+  }
+
+  #draw(): void {
+    if (this.#ended || this.#drawing !== undefined) return;
+    const { out, clock, glyphs, queue } = this.#parts;
+    const frame = liveFrame(
+      {
+        tree: this.#tree,
+        text: this.#text,
+        dialog: this.#dialog?.state,
+        open: queue.open.length,
+        notice: this.#notice,
+        hint: this.#hint(),
+        startedAt: this.#startedAt,
+        now: clock.now(),
+        glyphs,
+      },
+      out.size(),
+    );
+    this.#drawing = this.#region.draw(frame).finally(() => {
+      this.#drawing = undefined;
+    });
+  }
+
+  #hint(): string {
+    const first = this.#parts.queue.open[0];
+    if (first === undefined) return 'Ctrl-C ends after this step';
+    return `swarmwright approve ${first.request.id}${this.#parts.place.ledgerOption}`;
+  }
+
+  #suspend(): void {
+    this.#keyboard?.release();
+    this.#restoreNow();
+    this.#region.forget();
+    process.kill(process.pid, 'SIGTSTP');
+  }
+
+  #takeTerminal(): void {
+    if (this.#ended) return;
+    this.#keyboard?.take();
+    this.#region.forget();
+    this.#draw();
+  }
+
+  #quit(): void {
+    this.#release();
+    this.#restoreNow();
+    process.kill(process.pid, 'SIGQUIT');
+  }
+
+  #release(): void {
+    this.#ended = true;
+    clearInterval(this.#timer);
+    this.#dialog?.close();
+    this.#keyboard?.close();
+    process.stdout.off('resize', this.#onResize);
+    process.off('SIGCONT', this.#onContinue);
+    process.off('exit', this.#onExit);
+  }
+
+  /** Also where the process ends without a word: the terminal must not stay without cursor and echo. */
+  #restoreNow(): void {
+    this.#keyboard?.release();
+    void this.#parts.out.write(`${RESTORE_TERMINAL}\r\n`);
+  }
+}

@@ -1,0 +1,68 @@
+import { eventLine } from './event-line.ts';
+import { jsonText } from './json-text.ts';
+import { textLine } from './line.ts';
+import { answerLines, endingLines, type ResultPlace } from './result-lines.ts';
+import type { RunView } from './run-view.ts';
+import type { TextWriter } from './text-writer.ts';
+
+/** What the views need that are no live view. */
+export interface LogViewParts {
+  readonly out: TextWriter;
+  readonly err: TextWriter;
+  readonly withContent: boolean;
+  /** Where a run is, so that its end can say how to go on. */
+  readonly place: Omit<ResultPlace, 'durationMs'>;
+}
+
+/** One line for each thing that happens, then the answer and how it ended. */
+export function plainView({ out, err, withContent, place }: LogViewParts): RunView {
+  return {
+    wantsContent: withContent,
+    start: async () => undefined,
+    async event(event) {
+      const line = eventLine(event, place);
+      if (line !== undefined) await out.lines([line]);
+    },
+    text: () => undefined,
+    notice: (text) => void err.say(text),
+    printed: (line) => void out.say(line),
+    async end(result, durationMs) {
+      await out.lines([...answerLines(result), ...endingLines(result, { ...place, durationMs })]);
+    },
+  };
+}
+
+/** The answer on standard output; what a person has to know on standard error. */
+export function quietView({ out, err, place }: LogViewParts): RunView {
+  return {
+    wantsContent: false,
+    start: async () => undefined,
+    async event(event) {
+      const line = event.type === 'approval.requested' ? eventLine(event, place) : undefined;
+      if (line !== undefined) await err.lines([line]);
+    },
+    text: () => undefined,
+    notice: (text) => void err.say(text),
+    printed: (line) => void err.say(line),
+    async end(result, durationMs) {
+      await out.lines(answerLines(result));
+      if (result.status !== 'completed') await err.lines(endingLines(result, { ...place, durationMs }));
+    },
+  };
+}
+
+/** Every event as one line of JSON, and the result as the last one. */
+export function jsonView({ out, err, withContent, place }: LogViewParts): RunView {
+  return {
+    wantsContent: withContent,
+    start: async () => undefined,
+    event: (event) => out.write(`${jsonText(event)}\n`),
+    text: () => undefined,
+    notice: (text) => void err.say(text),
+    printed: (line) => void err.lines([textLine(line)]),
+    async end(result, durationMs) {
+      const { sessionId } = place;
+      await out.write(`${jsonText({ type: 'result', session: sessionId, durationMs, ...result })}\n`);
+    },
+  };
+}

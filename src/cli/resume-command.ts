@@ -1,0 +1,59 @@
+import { type Command, Option } from 'commander';
+import type { Cli } from './cli.ts';
+import type { ExitCode } from './exit-code.ts';
+import { withRuntime } from './ledger-option.ts';
+import { loadTarget } from './load-target.ts';
+import { addRunningOptions, placeOf, type RunningOptions, settingsOf, tellRefusal } from './run-command.ts';
+import { watchRun } from './watch-run.ts';
+
+interface ResumeOptions extends RunningOptions {
+  readonly indeterminate: 'block' | 'retry' | 'abandon';
+}
+
+const EXAMPLES = `
+Examples:
+  $ swarmwright resume agent.ts s-43myth8nbj
+  $ swarmwright resume agent.ts s-43myth8nbj --indeterminate abandon
+
+Takes up the open turn of a session: one that paused for approval, or that a crash cut off.
+A call that had begun and has no result may or may not have had its effect. It is never run again by itself:
+  block    leaves it, and the run pauses again (exit code 3)
+  retry    runs it once more
+  abandon  tells the model that its effect is unknown
+Exit code: as that of run.`;
+
+/** Adds `resume FILE SESSION`. */
+export function addResumeCommand(program: Command, cli: Cli): void {
+  const command = program
+    .command('resume')
+    .summary('go on with a paused or crashed turn')
+    .description('Takes up the open turn of a session where it was left.')
+    .argument('<file>', 'module that exports the agent')
+    .argument('<session>', 'session with an open turn')
+    .addOption(
+      new Option('--indeterminate <decision>', 'what becomes of calls whose outcome is unknown')
+        .choices(['block', 'retry', 'abandon'])
+        .default('block'),
+    );
+  addRunningOptions(command)
+    .addHelpText('after', EXAMPLES)
+    .action(async (file: string, session: string, options: ResumeOptions) => {
+      cli.exitCode = await resumeFile(cli, file, { ...options, session });
+    });
+}
+
+async function resumeFile(
+  cli: Cli,
+  file: string,
+  options: ResumeOptions & { readonly session: string },
+): Promise<ExitCode> {
+  const loaded = await loadTarget(file, { cwd: cli.cwd, exportName: options.export });
+  if (loaded.type === 'refused') return tellRefusal(cli, loaded);
+  return withRuntime({ ...options, agents: loaded.agents }, async ({ runtime }) => {
+    const run = runtime.resume(loaded.target, options.session, {
+      ...settingsOf(options),
+      indeterminate: () => options.indeterminate,
+    });
+    return watchRun({ cli, runtime, run, show: options, place: placeOf(file, options.session, options) });
+  });
+}

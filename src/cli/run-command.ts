@@ -1,0 +1,135 @@
+import { text as readText } from 'node:stream/consumers';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Agent, AnyAgent } from '../agent/define-agent.ts';
+import { isSessionId } from '../ids.ts';
+import type { BudgetOptions } from '../turn/run-budget.ts';
+import { budgetOption } from './budget-option.ts';
+import type { Cli } from './cli.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
+import { type LedgerOptions, ledgerHint, ledgerOption, quoteWord, withRuntime } from './ledger-option.ts';
+import { type LoadedTarget, loadTarget } from './load-target.ts';
+import { type ShowOptions, watchRun } from './watch-run.ts';
+
+/** Options that `run` and `resume` share. */
+export interface RunningOptions extends LedgerOptions, ShowOptions {
+  readonly export?: string;
+  readonly onApproval: 'wait' | 'pause';
+  readonly budget?: BudgetOptions;
+}
+
+interface RunOptions extends RunningOptions {
+  readonly input?: string;
+  readonly session?: string;
+}
+
+const EXAMPLES = `
+Examples:
+  $ swarmwright run agent.ts --input "Review src/main.ts"
+  $ git diff | swarmwright run reviewer.ts
+  $ swarmwright run agent.ts --input hello --json | jq .type
+  $ swarmwright run agent.ts --input "And the tests?" --session s-43myth8nbj
+  $ swarmwright run agents.ts --export writer --input go --on-approval pause --budget steps=10,costUsd=0.5
+
+FILE is a module that exports an agent: by default, or as the only one. TypeScript is run as it is.
+In a terminal the run is shown as a tree and approvals are asked for there. Elsewhere every event is a line.
+
+Ctrl-C ends the run after the step under way; twice cancels it; a third time quits without waiting.
+Exit code: 0 completed, 1 failed, 2 usage, 3 paused, 130 cancelled.`;
+
+/** Adds `run FILE`. */
+export function addRunCommand(program: Command, cli: Cli): void {
+  const command = program
+    .command('run')
+    .summary('give an agent an input and show what it does')
+    .description('Gives an agent an input and shows what it does, to the end.')
+    .argument('<file>', 'module that exports the agent')
+    .option('-i, --input <text>', 'the input; default: standard input')
+    .option('--session <id>', 'session to go on with; default: a new one', readSessionId);
+  addRunningOptions(command)
+    .addHelpText('after', EXAMPLES)
+    .action(async (file: string, options: RunOptions) => {
+      cli.exitCode = await runFile(cli, file, options);
+    });
+}
+
+function readSessionId(text: string): string {
+  if (isSessionId(text)) return text;
+  throw new InvalidArgumentError('A session id matches [A-Za-z0-9_-]{1,64}.');
+}
+
+/** Adds what `run` and `resume` have in common. */
+export function addRunningOptions(command: Command): Command {
+  return command
+    .option('--export <name>', 'export to run, where the file has several')
+    .addOption(ledgerOption())
+    .addOption(
+      new Option('--on-approval <mode>', 'what a call does that needs a person')
+        .choices(['wait', 'pause'])
+        .default('wait'),
+    )
+    .addOption(budgetOption())
+    .addOption(
+      new Option('--json', 'one JSON event a line, the result as the last').conflicts(['plain', 'quiet']),
+    )
+    .addOption(new Option('--plain', 'plain lines in a terminal too').conflicts('quiet'))
+    .option('-q, --quiet', 'only the answer')
+    .option('--content', 'prompts, arguments and results in --json and plain lines too');
+}
+
+async function runFile(cli: Cli, file: string, options: RunOptions): Promise<ExitCode> {
+  const loaded = await loadTarget(file, { cwd: cli.cwd, exportName: options.export });
+  if (loaded.type === 'refused') return tellRefusal(cli, loaded);
+  const input = await readInput(cli, options.input);
+  if (input.type === 'missing') return tellUsage(cli, input.message);
+  return withRuntime({ ...options, isNew: true, agents: loaded.agents }, async ({ runtime }) => {
+    const run = runtime.run(withoutContext(loaded.target), input.text, {
+      ...settingsOf(options),
+      ...(options.session === undefined ? {} : { sessionId: options.session }),
+    });
+    const place = placeOf(file, run.sessionId, options);
+    return watchRun({ cli, runtime, run, show: options, place });
+  });
+}
+
+/** Settings of a run that come from the command line. */
+export function settingsOf({ onApproval, budget }: RunningOptions) {
+  return { onApproval, ...(budget === undefined ? {} : { budget }) };
+}
+
+/** Where a run is found again, as a person would type it. */
+export function placeOf(file: string, sessionId: string, options: LedgerOptions) {
+  return { sessionId, file: quoteWord(file), ledgerOption: ledgerHint(options) };
+}
+
+/** Whether the tools of a module need a context cannot be seen from outside: a command line has none to give. */
+function withoutContext(agent: AnyAgent): Agent<unknown> {
+  return agent as Agent<unknown>;
+}
+
+/** Tells why a file cannot be run. */
+export async function tellRefusal(
+  cli: Cli,
+  refused: Extract<LoadedTarget, { type: 'refused' }>,
+): Promise<ExitCode> {
+  await tellUsage(cli, refused.message);
+  return refused.exitCode;
+}
+
+async function tellUsage(cli: Cli, message: string): Promise<ExitCode> {
+  for (const line of `error: ${message}`.split('\n')) await cli.err.say(line);
+  return EXIT.usage;
+}
+
+type Input =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'missing'; readonly message: string };
+
+async function readInput(cli: Cli, given: string | undefined): Promise<Input> {
+  if (given !== undefined) return { type: 'text', text: given };
+  if (cli.stdin.isTTY) {
+    return { type: 'missing', message: 'no input: give --input TEXT, or pipe it into standard input' };
+  }
+  const text = await readText(cli.stdin);
+  if (text.trim() === '') return { type: 'missing', message: 'the input is empty' };
+  return { type: 'text', text };
+}

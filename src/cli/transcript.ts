@@ -1,0 +1,148 @@
+import type { JsonObject, UserPart } from '../ledger/content.ts';
+import type { LedgerRecord, RecordOf } from '../ledger/records.ts';
+import {
+  type CallFacts,
+  callStatus,
+  effectiveArgs,
+  foldSession,
+  resultOf,
+  type SessionFacts,
+  type TurnFacts,
+} from '../ledger/turn-facts.ts';
+import { count, formatCount, formatMs } from './amounts.ts';
+import { type Line, type Style, shownLines, span, textLine } from './line.ts';
+
+/** Lines of one text that are shown; the rest is counted. */
+const MAX_TEXT_LINES = 40;
+
+/** What was said and done in a session, as a person reads it: made from its facts alone. */
+export function transcriptLines(records: readonly LedgerRecord[]): readonly Line[] {
+  const facts = foldSession(records);
+  return [...headLines(records, facts), ...facts.turns.flatMap((turn) => turnLines(turn, records))];
+}
+
+function headLines(records: readonly LedgerRecord[], facts: SessionFacts): readonly Line[] {
+  const [first] = records;
+  if (first === undefined) return [];
+  const opened = new Date(first.at).toISOString();
+  return [
+    [span(first.session, 'bold'), span(`  ${first.agent}`), span(`  ${opened}`, 'dim')],
+    textLine(`  ${count(facts.turns.length, 'turn')}, ${count(records.length, 'record')}`, 'dim'),
+    ...(first.parent === undefined ? [] : [textLine(`  child of ${first.parent}`, 'dim')]),
+  ];
+}
+
+function turnLines(turn: TurnFacts, records: readonly LedgerRecord[]): readonly Line[] {
+  const own = records.filter((record) => record.turn === turn.turnId);
+  return [textLine(''), turnHead(turn), ...own.flatMap((record) => recordLines(record, turn))];
+}
+
+function turnHead({ opened, closed, paused }: TurnFacts): Line {
+  const name = span(`turn ${opened.data.ordinal}`, 'bold');
+  if (closed === undefined) return [name, span(paused ? '  paused' : '  open', 'warn')];
+  const { status, stopReason, steps, toolCalls, usage, error, reason } = closed.data;
+  const tokens =
+    usage?.inputTokens === undefined
+      ? ''
+      : `  ${formatCount(usage.inputTokens)} in, ${formatCount(usage.outputTokens ?? 0)} out`;
+  const why = error === undefined ? reason : `${error.kind}: ${error.message}`;
+  return [
+    name,
+    span(`  ${status}`, status === 'completed' ? 'good' : 'warn'),
+    ...(why === undefined ? [] : [span(`: ${why}`)]),
+    ...(stopReason === 'end-turn' || status === 'failed' ? [] : [span(`  ${stopReason}`, 'warn')]),
+    span(`  ${count(steps, 'step')}  ${count(toolCalls, 'call')}${tokens}`, 'dim'),
+    span(`  ${formatMs(closed.at - opened.at)}`, 'dim'),
+  ];
+}
+
+function recordLines(record: LedgerRecord, turn: TurnFacts): readonly Line[] {
+  switch (record.type) {
+    case 'turn.opened':
+      return said('user', textOfParts(record.data.input), 'accent');
+    case 'assistant.message':
+      return messageLines(record);
+    case 'steering.accepted':
+      return said('steering', record.data.text, 'accent');
+    case 'message.received':
+      return said(record.data.from, textOfParts(record.data.parts), 'accent');
+    case 'step.closed': {
+      const { failure, status } = record.data;
+      return failure === undefined
+        ? []
+        : [textLine(`  step ${status}: ${failure.kind}: ${failure.message}`, 'bad')];
+    }
+    case 'tool.called': {
+      // A call is told once, where the model made it, with what became of it.
+      const call = turn.calls.get(record.call ?? '');
+      return call === undefined ? [] : callLines(call);
+    }
+    default:
+      return [];
+  }
+}
+
+function messageLines({ agent, data }: RecordOf<'assistant.message'>): readonly Line[] {
+  const text = data.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  return text === '' ? [] : said(data.partial === true ? `${agent} (cut off)` : agent, text, 'bold');
+}
+
+function callLines(call: CallFacts): readonly Line[] {
+  const { called, decided } = call;
+  const status = wordOf(call);
+  const style: Style = status === 'success' ? 'good' : 'warn';
+  const took = call.settled === undefined ? '' : ` in ${formatMs(call.settled.data.durationMs)}`;
+  const output = resultOf(call);
+  const result =
+    output === undefined
+      ? ''
+      : output.type === 'json'
+        ? JSON.stringify(output.value)
+        : output.type === 'content'
+          ? textOfParts(output.parts)
+          : output.text;
+  return [
+    [
+      span(`  ${called.data.toolName}`, 'accent'),
+      span(` ${JSON.stringify(effectiveArgs(call) satisfies JsonObject)}`),
+    ],
+    ...(decided === undefined ? [] : [textLine(`    ${decisionOf(decided)}`, 'dim')]),
+    [span(`    ${status}`, style), span(took, 'dim')],
+    ...(result === '' ? [] : quoted(result, '    ')),
+  ];
+}
+
+function wordOf(call: CallFacts): string {
+  if (call.settled !== undefined) return call.settled.data.status;
+  if (call.indeterminate !== undefined) return 'indeterminate';
+  return callStatus(call) === 'parked' ? 'waits for approval' : callStatus(call);
+}
+
+function decisionOf({ data }: RecordOf<'permission.decided'>): string {
+  const who = data.actor === undefined ? '' : ` by ${data.actor}`;
+  const scope = data.scope === 'call' ? '' : ` for this ${data.scope}`;
+  const edited = data.editedInput === undefined ? '' : ', edited';
+  const why = data.reason === undefined ? '' : `: ${data.reason}`;
+  return `${data.decision === 'approve' ? 'approved' : 'denied'}${who}${scope}${edited}${why}`;
+}
+
+function said(who: string, text: string, style: Style): readonly Line[] {
+  return [[span(`  ${who}:`, style)], ...quoted(text, '    ')];
+}
+
+function quoted(text: string, indent: string): readonly Line[] {
+  const lines = shownLines(text);
+  const shown = lines
+    .slice(0, MAX_TEXT_LINES)
+    .map((line): Line => [span(indent), { text: line, style: 'plain' }]);
+  const left = lines.length - shown.length;
+  return left === 0
+    ? shown
+    : [...shown, textLine(`${indent}… ${count(left, 'more line')}; --json has all`, 'dim')];
+}
+
+function textOfParts(parts: readonly UserPart[]): string {
+  return parts
+    .map((part) => (part.type === 'text' ? part.text : `[${part.type} ${part.mediaType}]`))
+    .join('\n');
+}

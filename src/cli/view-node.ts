@@ -1,0 +1,30 @@
+import type { Glyphs } from './glyphs.ts';
+import { type Line, type Span, span } from './line.ts';
+
+/** How much of a tree is shown: all, completed steps as one line each, or those in one line together. */
+export type Detail = 'all' | 'steps' | 'open';
+
+/** One line of a tree with what hangs below it. */
+export interface ViewNode {
+  /** Sign and name: shown first, cut where there is no room. */
+  readonly head: Line;
+  /** What else is known, most important first; each is left out where it does not fit. */
+  readonly facts: readonly Span[];
+  readonly children: readonly ViewNode[];
+}
+
+export interface TreeView {
+  readonly detail: Detail;
+  readonly glyphs: Glyphs;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** Milliseconds a frame of the spinner stands. */
+export const SPINNER_MS = 120;
+
+/** The sign of work under way. */
+export function spinner({ glyphs, now }: TreeView): Span {
+  const at = Math.floor(now / SPINNER_MS) % glyphs.spinner.length;
+  return span(glyphs.spinner[at] ?? '*', 'accent');
+}
