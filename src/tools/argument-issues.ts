@@ -113,7 +113,7 @@ function isAbsent(args: JsonObject, path: readonly (string | number)[]): boolean
 }
 
 /** Whether `text` holds a value of `args` as a word of its own. */
-export function mentionsValue(text: string, args: JsonObject): boolean {
+function mentionsValue(text: string, args: JsonObject): boolean {
   const open: JsonValue[] = [args];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if (typeof next === 'object' && next !== null) {

@@ -9,7 +9,7 @@ import { jsonSchemaForms } from './json-schema.ts';
 import { lookAlikeKeys } from './look-alike.ts';
 import { safeName, safeText } from './safe-text.ts';
 import type { Tool } from './tool.ts';
-import { aliasOf, replayName } from './tool-names.ts';
+import { replayName } from './tool-names.ts';
 
 /** Options of {@link bindTools}. */
 export interface BindOptions {
@@ -27,8 +27,8 @@ export interface BindOptions {
  */
 export function bindTools(tools: readonly Tool[], options: BindOptions = {}): Binding {
   checkNames(tools, options.reservedNames ?? []);
-  const wireNames = assignWireNames(tools.map((tool) => tool.name));
-  const bound = tools.map((tool) => bindTool(tool, wireNames.get(tool.name) ?? tool.name, options));
+  checkWireNames(tools);
+  const bound = tools.map((tool) => bindTool(tool, options));
   const byName = new Map(bound.map((one) => [one.name, one]));
   const byWireName = new Map(bound.map((one) => [one.definition.name, one]));
   return Object.freeze({
@@ -74,30 +74,27 @@ function checkNames(tools: readonly Tool[], reservedNames: readonly string[]): v
   }
 }
 
-/** Names that providers accept stay; others get an alias, whose hash grows until it is no other tool's name. */
-function assignWireNames(names: readonly string[]): ReadonlyMap<string, string> {
-  const assigned = new Map<string, string>();
-  const taken = new Set<string>();
-  for (const name of names) {
-    if (replayName(name) !== name) continue;
-    assigned.set(name, name);
-    taken.add(name);
+/** History is replayed under names made without a binding, so a wire name must follow from its tool's name alone. */
+function checkWireNames(tools: readonly Tool[]): void {
+  const owners = new Map<string, string>();
+  for (const { name } of tools) {
+    const wireName = replayName(name);
+    const other = owners.get(wireName);
+    if (other !== undefined) {
+      throw new SwarmError(
+        'look-alike-tool-name',
+        `the tools ${other} and ${name} would both be sent as ${wireName}`,
+      );
+    }
+    owners.set(wireName, name);
   }
-  // In name order, so that an alias does not depend on the order of the tools.
-  for (const name of names.filter((one) => !assigned.has(one)).sort()) {
-    let hashChars = 8;
-    while (taken.has(aliasOf(name, hashChars))) hashChars += 8;
-    assigned.set(name, aliasOf(name, hashChars));
-    taken.add(aliasOf(name, hashChars));
-  }
-  return assigned;
 }
 
-function bindTool(tool: Tool, wireName: string, options: BindOptions): BoundTool {
+function bindTool(tool: Tool, options: BindOptions): BoundTool {
   const { name, description, inputSchema } = tool;
   const { source, wire } = jsonSchemaForms(inputSchema, name);
   const definition: WireTool = Object.freeze({
-    name: wireName,
+    name: replayName(name),
     description: safeText(description, options.maxDescriptionChars),
     inputSchema: wire,
   });

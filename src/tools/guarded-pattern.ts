@@ -1,7 +1,7 @@
 import { type Context, createContext, Script } from 'node:vm';
 
 /** A compiled pattern as a schema validator uses it. */
-export interface GuardedPattern {
+interface GuardedPattern {
   test(text: string): boolean;
 }
 

@@ -30,7 +30,7 @@ const KEYWORDS = [
   ...['anyOf', 'allOf', 'default', 'examples'],
 ] as const;
 
-export type Keyword = (typeof KEYWORDS)[number];
+type Keyword = (typeof KEYWORDS)[number];
 
 /** Keywords under construction. */
 export type Draft = { [K in Keyword]?: JsonValue };

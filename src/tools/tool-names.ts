@@ -4,6 +4,7 @@ import { safeName } from './safe-text.ts';
 
 const WIRE_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 const MAX_WIRE_CHARS = 64;
+const HASH_CHARS = 8;
 /** Names longer than any tool may have are not compared. */
 const MAX_WRITTEN_CHARS = 256;
 /** Characters that the list of an unknown-tool text may take. */
@@ -50,17 +51,13 @@ export function unknownToolText(name: string, visible: readonly BoundTool[]): st
 }
 
 /**
- * `name` as it may stand in a request: itself where it matches `[a-zA-Z0-9_-]{1,64}`, else an alias that depends
- * on `name` alone, its readable part and a hash of all of it.
+ * `name` as it may stand in a request: itself where it matches `[a-zA-Z0-9_-]{1,64}`, else an alias that depends on
+ * `name` alone: its readable part and a hash of all of it.
  */
 export function replayName(name: string): string {
-  return WIRE_NAME.test(name) ? name : aliasOf(name, 8);
-}
-
-/** An alias of `name` that providers accept, with `hashChars` hex digits to tell it from others. */
-export function aliasOf(name: string, hashChars: number): string {
-  const hash = createHash('sha256').update(name).digest('hex').slice(0, hashChars);
-  const readable = name.slice(0, MAX_WIRE_CHARS - hashChars - 1).replace(/[^a-zA-Z0-9_-]/g, '_');
+  if (WIRE_NAME.test(name)) return name;
+  const hash = createHash('sha256').update(name).digest('hex').slice(0, HASH_CHARS);
+  const readable = name.slice(0, MAX_WIRE_CHARS - HASH_CHARS - 1).replace(/[^a-zA-Z0-9_-]/g, '_');
   return `${readable === '' ? 'tool' : readable}_${hash}`;
 }
 

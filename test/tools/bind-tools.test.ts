@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { isSwarmError } from '../../src/errors.ts';
 import { type BindOptions, bindTools } from '../../src/tools/bind-tools.ts';
 import type { Tool } from '../../src/tools/tool.ts';
+import { replayName } from '../../src/tools/tool-names.ts';
 import { boundNamed, toolNamed } from './bound-tool.ts';
 
 const bindNames = (names: readonly string[], options?: BindOptions) =>
@@ -86,12 +87,20 @@ describe('wire names', () => {
     expect(binding.byName('constructor')).toBeUndefined();
   });
 
-  it('do not depend on the order of the tools, and give way to a real name', () => {
-    const alias = boundNamed('files.read').definition.name;
-    const wireOf = (names: readonly string[]) => bindNames(names).byName('files.read')?.definition.name;
-    expect(wireOf([alias, 'files.read'])).toBe(wireOf(['files.read', alias]));
-    expect(wireOf([alias, 'files.read'])).not.toBe(alias);
-    expect(wireOf([alias, 'files.read'])).toMatch(/^files_read_[0-9a-f]{16}$/);
+  it('are what history is replayed under', () => {
+    for (const name of ['read', 'files.read', 'x'.repeat(65)]) {
+      expect(boundNamed(name).definition.name).toBe(replayName(name));
+    }
+  });
+
+  it('refuse a tool that takes the alias of another for its name', () => {
+    const alias = replayName('files.read');
+    for (const names of [
+      [alias, 'files.read'],
+      ['files.read', alias],
+    ]) {
+      expect(codeOf(() => bindNames(names))).toBe('look-alike-tool-name');
+    }
   });
 
   it('are valid and distinct for any set of names', () => {
