@@ -11,6 +11,8 @@ export interface TurnReplay {
   readonly steps: ReadonlyMap<string, readonly StepEvent[]>;
   /** By call id; a decided retry stands under `<call id>#<generation>`. */
   readonly calls: ReadonlyMap<string, readonly ToolCallEvent[]>;
+  /** Facts since the turn was paused, which its machine is told of when it has been resumed; in no other list. */
+  readonly whilePaused: readonly TurnEvent[];
 }
 
 /**
@@ -35,7 +37,7 @@ export function replayTurn(records: readonly LedgerRecord[], turnId: string): Tu
     if (record.call !== undefined) foldCallEvent(fold.calls, record, record.call);
     else if (record.step !== undefined) foldStepEvent(fold, record, record.step);
   }
-  return fold;
+  return { ...fold, whilePaused: fold.whilePaused ?? [] };
 }
 
 interface ReplayFold {

@@ -1,4 +1,6 @@
+import type { ToolCallEvent } from '../../machines/tool-call.ts';
 import type { Clock } from '../clock.ts';
+import { type CallId, requestIdOf } from '../ids.ts';
 import type { JsonObject } from '../ledger/content.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { LedgerRecord, NewRecord } from '../ledger/records.ts';
@@ -89,14 +91,20 @@ export interface SettlingCall {
  */
 export function settleCall(facts: CallFacts, scope: SettlementScope): Promise<Settlement> {
   const call: SettlingCall = { facts, scope, machine: startMachine(facts, scope) };
-  const refusal = callStatus(facts) === 'called' ? refusalOf(facts, scope) : undefined;
+  const isFresh = callStatus(facts) === 'called';
+  const refusal = isFresh ? refusalOf(facts, scope) : undefined;
   if (refusal !== undefined) return refuse(call, refusal);
-  call.machine.send({ type: 'ADMITTED' });
+  if (isFresh) call.machine.send({ type: 'ADMITTED' });
   return settleAdmitted(call);
 }
 
+/** A call that asked a person in an earlier process begins where it waited: nobody is told of that again. */
 function startMachine(facts: CallFacts, scope: SettlementScope): Lifecycle<'tool-call'> {
   const { toolName, requestedName } = facts.called.data;
+  const isMended = requestedName !== undefined || (facts.called.data.repaired?.length ?? 0) > 0;
+  const repaired: readonly ToolCallEvent[] = isMended ? [{ type: 'REPAIRED', toolName }] : [];
+  const isFresh = callStatus(facts) === 'called';
+  const request = requestIdOf(facts.callId as CallId);
   const machine = scope.lifecycle.start('tool-call', {
     id: facts.callId,
     parentId: scope.turnId,
@@ -109,9 +117,11 @@ function startMachine(facts: CallFacts, scope: SettlementScope): Lifecycle<'tool
       origin: 'model',
       recovery: scope.binding.byName(toolName)?.tool.recovery ?? 'never_auto_retry',
     },
+    ...(isFresh
+      ? {}
+      : { replay: [...repaired, { type: 'ADMITTED' }, { type: 'NEEDS_PERMISSION', request }] as const }),
   });
-  const repaired = requestedName !== undefined || (facts.called.data.repaired?.length ?? 0) > 0;
-  if (repaired) machine.send({ type: 'REPAIRED', toolName });
+  if (isFresh) for (const event of repaired) machine.send(event);
   return machine;
 }
 

@@ -3,6 +3,7 @@ import { sqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { createRuntime } from '../../src/runtime.ts';
 import { createGate } from '../../src/testing/gate.ts';
 import { reply } from '../../src/testing/reply.ts';
+import type { Verdict } from '../../src/tools/permission.ts';
 import { requestOf, startApprovalRun } from '../support/approval-run.ts';
 import { LEDGER_KINDS, ledgerPath } from '../support/ledgers.ts';
 import { lastResults } from '../support/requests.ts';
@@ -119,7 +120,7 @@ describe.each(LEDGER_KINDS)('how long a decision holds (%s)', (kind) => {
       [reply().call('del', { id: 'a' }).call('del', { id: 'a' }), done()],
       {
         runtime: {
-          permission: async () => {
+          permission: async (): Promise<Verdict> => {
             asked += 1;
             if (asked === 2) await thinking.pass();
             return 'allow';
