@@ -107,6 +107,18 @@ describe('ranking by words', () => {
     expect(ranked.at(-1)?.score).toBeLessThan(ranked[0]?.score ?? 0);
   });
 
+  it('weighs a word common in any question less than the others', () => {
+    const tools = [tool('alpha', 'A list.'), tool('beta', 'A flamingo.'), tool('gamma', 'A third.')];
+    const ranked = createSearchIndex(tools).rank('list flamingo');
+    expect(ranked.map(({ name }) => name)).toEqual(['beta', 'alpha']);
+  });
+
+  it('reads 8,192 characters of a description', () => {
+    const long = (chars: number) => `${'filler '.repeat(2_000).slice(0, chars)} needle.`;
+    const built = createSearchIndex([tool('near', long(8_000)), tool('far', long(9_000))]);
+    expect(built.rank('needle').map(({ name }) => name)).toEqual(['near']);
+  });
+
   it('corrects only what no tool says', () => {
     const tools = [tool('one', 'about formats'), tool('two', 'about forests')];
     expect(

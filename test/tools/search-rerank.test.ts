@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { fakeClock, settlePromises } from '../../src/testing/fake-clock.ts';
 import type { RankedTool } from '../../src/tools/search-index.ts';
@@ -85,11 +86,12 @@ describe('reranking', () => {
     expect(await waiting).toEqual({ type: 'cancelled', names: ['exact', 'a', 'b', 'c'] });
   });
 
-  it('leaves no timer', async () => {
+  it('leaves no timer and no listener', async () => {
     const clock = fakeClock();
     const { signal } = new AbortController();
     await rerankWithin(answering(['c']), 'query', CANDIDATES, { timeoutMs: 1_000, signal, clock });
     expect(clock.pending).toBe(0);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   it('does not ask about fewer than two candidates', async () => {
