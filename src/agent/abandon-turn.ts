@@ -1,9 +1,19 @@
 import { SwarmError } from '../errors.ts';
 import { type CallId, operationIdOf } from '../ids.ts';
 import type { NewRecord } from '../ledger/records.ts';
-import { type CallFacts, callStatus, hasResult, type TurnFacts } from '../ledger/turn-facts.ts';
+import {
+  activatedNames,
+  type CallFacts,
+  callStatus,
+  hasResult,
+  type TurnFacts,
+} from '../ledger/turn-facts.ts';
 import { turnEndedText } from '../tools/refusals.ts';
+import { endLeftStep } from '../turn/left-step.ts';
 import type { OpenSession } from './session-actor.ts';
+
+/** Calls given up in one append: three records each, and a batch is bounded. */
+const CALLS_AN_APPEND = 64;
 
 /**
  * Gives an open turn up: every call without a result gets one, every request ends, the turn is closed as
@@ -16,14 +26,29 @@ export async function abandonTurn(session: OpenSession, reason: string): Promise
     throw new SwarmError('nothing-to-resume', `the session ${session.log.identity.session} has no open turn`);
   }
   const calls = [...turn.calls.values()].filter((call) => !hasResult(call));
-  const steering = turn.steering.map((record) => record.data.id);
+  while (calls.length > CALLS_AN_APPEND) {
+    const some = calls.splice(0, CALLS_AN_APPEND);
+    await session.log.commit(some.flatMap((call) => abandonCall(turn.turnId, call, reason)));
+  }
   await session.log.commit([
     ...calls.flatMap((call) => abandonCall(turn.turnId, call, reason)),
-    ...(steering.length === 0
-      ? []
-      : [{ type: 'steering.undelivered' as const, turn: turn.turnId, data: { ids: steering, reason } }]),
-    closedRecord(turn, reason),
+    ...endOf(turn, reason),
   ]);
+}
+
+function endOf(turn: TurnFacts, reason: string): readonly NewRecord[] {
+  const { turnId } = turn;
+  const step = turn.steps.at(-1);
+  const ids = turn.steering.map((record) => record.data.id);
+  const names = [...activatedNames(turn)];
+  return [
+    ...(step === undefined || step.closed !== undefined ? [] : endLeftStep(turnId, step)),
+    ...(ids.length === 0
+      ? []
+      : [{ type: 'steering.undelivered' as const, turn: turnId, data: { ids, reason } }]),
+    ...(names.length === 0 ? [] : [{ type: 'tools.cleared' as const, turn: turnId, data: { names } }]),
+    closedRecord(turn, reason),
+  ];
 }
 
 function closedRecord(turn: TurnFacts, reason: string): NewRecord {

@@ -2,6 +2,8 @@ import type { Clock } from '../clock.ts';
 import type { LiveBus } from '../events/live-bus.ts';
 import type { IdSource } from '../ids.ts';
 import type { NewRecord } from '../ledger/records.ts';
+import type { TurnFacts } from '../ledger/turn-facts.ts';
+import { wasAdmitted } from '../tools/refusals.ts';
 import { type BudgetOptions, createRunBudget } from '../turn/run-budget.ts';
 import type { SteeringOutcome } from '../turn/steering-queue.ts';
 import type { StopCause } from '../turn/stop-signal.ts';
@@ -68,6 +70,16 @@ export class ActiveRun {
     return this.#settled;
   }
 
+  /** Goes on with the budget of the run that opened the turn: its bounds, and what was used of them. */
+  takeUp(turn: TurnFacts): void {
+    const { budget } = this.scope;
+    const toolCalls = [...turn.calls.values()].filter(wasAdmitted).length;
+    // What was written as a budget when the turn was opened.
+    const bounds = (turn.opened.data.budget ?? {}) as BudgetOptions;
+    budget.restore({ steps: turn.steps.length, toolCalls }, bounds);
+    this.#armWallClock();
+  }
+
   /** The turn is open from here on. */
   attach(turn: TurnScope): void {
     this.#turn = turn;
@@ -114,8 +126,8 @@ export class ActiveRun {
   }
 
   #armWallClock(): void {
-    const { wallMs } = this.#options.budget;
-    if (wallMs === undefined || !Number.isFinite(wallMs)) return;
+    const { wallMs } = this.scope.budget.options;
+    if (this.#wallTimer !== undefined || wallMs === undefined || !Number.isFinite(wallMs)) return;
     this.#wallTimer = this.#options.clock.setTimeout(
       () => {
         const message = `the wall clock budget of ${wallMs} ms is used up`;

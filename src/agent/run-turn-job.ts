@@ -58,7 +58,8 @@ function turnJob(
     hooks: agent.hooks === undefined ? [] : [agent.hooks],
     wakes,
     async run(session) {
-      const { early } = request.run;
+      // A turn that is open in the ledger is closed like any other that is stopped; a new one is never opened.
+      const early = wakes === 'message' ? request.run.early : undefined;
       if (early?.type === 'cancelled') request.run.settle(cancelledResult(early.reason));
       else if (early?.type === 'failed') request.run.settle(refusedResult(early.failure));
       else request.run.settle(await run(session));
@@ -136,8 +137,9 @@ async function resumeTurn(
   // The ceiling of the turn is the one it was opened with: what a newer definition adds stays out.
   const plan = planTurn(request.agent, parts, { ...request, opened: turn.opened.data.bound });
   request.run.scope.budget.reserveAgent();
-  request.run.scope.budget.restore(turn.steps.length, turn.calls.size, {});
+  request.run.takeUp(turn);
   const records = await parts.ledger.read(request.identity.session);
+  const replay = replayTurn(records, turn.turnId);
   const scope = restoreTurnScope(
     {
       turnId: turnIdOf(request.identity.session as SessionId, turn.opened.data.ordinal),
@@ -146,9 +148,10 @@ async function resumeTurn(
       session: session.turnSession(facts.opened?.data.agentPath ?? [request.agent.name]),
     },
     turn,
-    replayTurn(records, turn.turnId).turn,
+    replay.turn,
   );
-  return drive(session, request.run, scope, resumingEntry(scope, turn, decisionsFor(turn, decide)));
+  const entry = resumingEntry(scope, turn, decisionsFor(turn, decide), replay.whilePaused);
+  return drive(session, request.run, scope, entry);
 }
 
 function decisionsFor(

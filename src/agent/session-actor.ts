@@ -58,6 +58,8 @@ export interface SessionJob {
   readonly wakes: 'message' | 'resume' | 'nothing';
   /** Never rejects. */
   run(session: OpenSession): Promise<void>;
+  /** Offered a turn that is or comes under way while the job waits; true = the turn does it, nothing is left to run. */
+  handOver?(turn: TurnScope): boolean;
   /** The session could not be opened. */
   refuse(failure: Failure): void;
 }
@@ -122,9 +124,11 @@ export class SessionActor {
 
   /** Takes a job, or says that the mailbox is full. */
   submit(job: SessionJob): 'accepted' | 'mailbox-full' {
+    if (this.#turn !== undefined && job.handOver?.(this.#turn) === true) return 'accepted';
     if (this.#mailbox.length >= this.#parts.limits.mailbox) return 'mailbox-full';
     this.#mailbox.push(job);
-    this.#hooks = [...this.#parts.hooks, ...job.hooks];
+    // What is under way keeps the hooks it began with.
+    if (this.#draining === undefined) this.#hooks = [...this.#parts.hooks, ...job.hooks];
     this.#tellMachine(job);
     this.#draining ??= this.#drain();
     return 'accepted';
@@ -178,6 +182,8 @@ export class SessionActor {
       const facts = foldSession(records);
       for (const [key, decided] of facts.remembered) rememberSession(held.memory, key, decided.data);
       held.effects.recover(lastTurnRecords(records, facts), facts.effectsDone);
+      // A new turn makes the last one an older one, whose effects nobody looks for any more.
+      if (job.wakes === 'message') await held.effects.idle();
       await job.run(this.#openSession(held, facts));
       await held.effects.idle();
     } catch (error) {
@@ -238,6 +244,10 @@ export class SessionActor {
     this.#turn = scope;
     this.#nextTurn.resolve();
     this.#nextTurn = Promise.withResolvers<void>();
+    if (scope === undefined) return;
+    // What waits behind this turn may be what this turn waits for.
+    const left = this.#mailbox.splice(0).filter((job) => job.handOver?.(scope) !== true);
+    this.#mailbox.unshift(...left);
   }
 
   async #hold(job: SessionJob): Promise<Held> {

@@ -42,6 +42,8 @@ export interface StepFacts {
   readonly attempts: number;
   /** Set when the last started attempt has neither failed nor answered. */
   readonly openAttempt?: number;
+  /** When the next attempt was to be made, in milliseconds since the epoch; set while the step backs off. */
+  readonly retryAt?: number;
   readonly closed?: RecordOf<'step.closed'>;
   /** The answer; absent while none is complete. */
   readonly message?: RecordOf<'assistant.message'>;
@@ -166,6 +168,9 @@ function foldStep(turn: MutableTurn, record: LedgerRecord): void {
   if (record.type === 'attempt.started') {
     step.attempts = record.data.attempt;
     step.openAttempt = record.data.attempt;
+    delete step.retryAt;
+  } else if (record.type === 'attempt.retry-scheduled') {
+    step.retryAt = record.at + record.data.delayMs;
   } else if (record.type === 'attempt.failed') {
     delete step.openAttempt;
   } else if (record.type === 'assistant.message' && record.data.partial !== true) {

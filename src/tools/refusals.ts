@@ -1,4 +1,4 @@
-import type { CallFacts } from '../ledger/turn-facts.ts';
+import { type CallFacts, callStatus } from '../ledger/turn-facts.ts';
 import type { Binding, BoundTool } from './binding.ts';
 import type { LoopGate } from './loop-gate.ts';
 import { safeName } from './safe-text.ts';
@@ -66,6 +66,21 @@ export function refusalOf(call: CallFacts, scope: RefusalScope): Refusal | undef
   const budget = scope.reserveCall();
   if (budget !== undefined) return { code: 'tool-call-budget', text: budgetText(name, budget) };
   return undefined;
+}
+
+/** Codes of refusals that come after the call took its place in the budget. */
+const AFTER_ADMISSION: ReadonlySet<string> = new Set<Refusal['code']>([
+  'gate-refused',
+  'denied',
+  'expired',
+  'skipped',
+  'turn-ended',
+]);
+
+/** Whether a recorded call has taken its place in the budget of its run. */
+export function wasAdmitted(call: CallFacts): boolean {
+  if (call.refused !== undefined) return AFTER_ADMISSION.has(call.refused.data.code);
+  return callStatus(call) !== 'called';
 }
 
 function cutOffText(name: string): string {

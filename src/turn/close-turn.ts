@@ -1,6 +1,7 @@
 import { SwarmError } from '../errors.ts';
 import type { JsonValue } from '../ledger/content.ts';
 import type { Failure, NewRecord, RecordData, StopReason, TurnStatus } from '../ledger/records.ts';
+import { endLeftStep } from './left-step.ts';
 import type { StopCause } from './stop-signal.ts';
 import type { TurnScope } from './turn-scope.ts';
 
@@ -105,7 +106,9 @@ async function commitClosed(scope: TurnScope, end: ClosedEnd): Promise<void> {
   await scope.steering.ready();
   const undelivered = scope.steering.close(`the turn ended (${end.status})`);
   const { total } = scope.turnUsage;
+  const { leftStep } = scope.progress;
   const batch: NewRecord[] = [
+    ...(leftStep === undefined ? [] : endLeftStep(scope.turnId, leftStep, end.error)),
     ...undelivered.records,
     ...(scope.tools.activated.size === 0
       ? []

@@ -79,6 +79,8 @@ class Fold {
   readonly #steering = new Map<string, string>();
   readonly #wireIds = new Set<string>();
   #open: OpenStep | undefined;
+  /** The last unfinished answer of the step under way. */
+  #partial: RecordOf<'assistant.message'> | undefined;
 
   constructor(ledger: Ledger, replayName: (name: string) => string) {
     this.#ledger = ledger;
@@ -98,7 +100,7 @@ class Fold {
         this.messages.push({ role: 'user', content: await loadParts(record.data.input, this.#ledger) });
         break;
       case 'assistant.message':
-        if (record.data.partial === true) pushPartial(this.messages, record);
+        if (record.data.partial === true) this.#partial = record;
         else this.#open = { message: record, calls: [] };
         break;
       case 'tool.called':
@@ -119,8 +121,15 @@ class Fold {
       default:
         break;
     }
+    if (record.type === 'step.closed') this.#endAttempts(record.data.status);
     if (record.type === 'step.closed' && this.#open !== undefined) this.#open.closed = true;
     this.#closeStep(record.type === 'turn.closed');
+  }
+
+  /** What an attempt had shown stands for the answer only where no attempt brought a whole one. */
+  #endAttempts(status: RecordOf<'step.closed'>['data']['status']): void {
+    if (this.#partial !== undefined && status !== 'completed') pushPartial(this.messages, this.#partial);
+    this.#partial = undefined;
   }
 
   async #addCall(record: RecordOf<'tool.called'>): Promise<void> {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { TurnEvent } from '../../machines/turn.ts';
 import type { TurnId } from '../ids.ts';
-import type { UserPart } from '../ledger/content.ts';
+import type { JsonObject, UserPart } from '../ledger/content.ts';
 import type { NewRecord } from '../ledger/records.ts';
 import {
   activatedNames,
@@ -14,8 +14,10 @@ import { ApprovalDesk } from '../tools/approvals.ts';
 import { createLoopGate } from '../tools/loop-gate.ts';
 import type { IndeterminateDecision } from '../tools/reconcile-call.ts';
 import { causeText } from './close-turn.ts';
+import type { BudgetOptions } from './run-budget.ts';
 import { createSteeringQueue } from './steering-queue.ts';
 import { createStopSignal, type StopCause } from './stop-signal.ts';
+import { projectTools } from './tool-projection.ts';
 import type { AnsweredStep, Stage, TurnEntry } from './turn-loop.ts';
 import type { RunScope, TurnPlan, TurnScope, TurnSession } from './turn-scope.ts';
 import { createTurnTools } from './turn-tools.ts';
@@ -129,7 +131,8 @@ function restoreStep(scope: TurnScope, step: StepFacts): void {
   scope.progress.steps = step.index;
   const text = step.message?.data.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
   if (text !== undefined) scope.progress.text = text;
-  if (step.closed !== undefined) restoreUsage(scope, step, scope.turnUsage, scope.run.usage);
+  if (step.closed === undefined) scope.progress.leftStep = step;
+  restoreUsage(scope, step, scope.turnUsage, scope.run.usage);
 }
 
 function restoreUsage(scope: TurnScope, step: StepFacts, ...meters: readonly UsageMeter[]): void {
@@ -159,22 +162,28 @@ export function openingEntry(
       discovery: plan.discovery.preset,
       model: plan.model.modelId,
       instructionsHash: createHash('sha256').update(plan.instructions).digest('hex'),
-      budget: { ...run.budget.options },
+      budget: finiteBounds(run.budget.options),
     },
   };
-  return { records: [...before, opened], stage: { type: 'project' }, event: { type: 'OPENED' } };
+  return { records: [...before, opened], stage: { type: 'project' }, events: [{ type: 'OPENED' }] };
 }
 
-/** Where a restored turn goes on, and the fact that says so. */
+/** A bound that is infinite is none, and no JSON. */
+function finiteBounds(options: BudgetOptions): JsonObject {
+  return Object.fromEntries(Object.entries(options).filter(([, bound]) => Number.isFinite(bound)));
+}
+
+/** Where a restored turn goes on, and the fact that says so. `whilePaused` is what happened since it was paused. */
 export function resumingEntry(
   scope: TurnScope,
   facts: TurnFacts,
   decisions: ReadonlyMap<string, IndeterminateDecision>,
+  whilePaused: readonly TurnEvent[],
 ): TurnEntry {
   return {
     records: [{ type: 'turn.resumed', turn: scope.turnId, data: { run: scope.run.runId } }],
     stage: resumingStage(scope, facts, decisions),
-    event: { type: 'RESUMED' },
+    events: [{ type: 'RESUMED' }, ...whilePaused],
   };
 }
 
@@ -186,10 +195,8 @@ function resumingStage(
   const step = facts.steps.at(-1);
   if (step === undefined) return { type: 'project' };
   if (step.closed === undefined) {
-    return {
-      type: 'project',
-      reopened: { attempts: step.attempts, openAttempt: step.openAttempt !== undefined },
-    };
+    const { attempts, openAttempt } = step;
+    return { type: 'project', reopened: { attempts, openAttempt: openAttempt !== undefined } };
   }
   const { status, failure, finish } = step.closed.data;
   // The process ended between the end of the step and that of its turn: the turn ends the same way now.
@@ -197,11 +204,13 @@ function resumingStage(
   if (status === 'aborted')
     scope.stop.stop({ type: 'cancelled', reason: 'stopped before the process ended' });
   const calls = step.callIds.flatMap((id) => facts.calls.get(id) ?? []);
+  const visible = step.opened.data.visible.flatMap((name) => scope.tools.binding.byName(name) ?? []);
+  scope.tools.takeSnapshot(visible);
   const answered: AnsweredStep = {
     calls,
-    visible: step.opened.data.visible.flatMap((name) => scope.tools.binding.byName(name) ?? []),
+    visible,
     finish: finish ?? 'other',
-    toolsForbidden: false,
+    toolsForbidden: projectTools(scope, step.index >= scope.plan.limits.steps).toolsForbidden,
     decisions,
     endsTurn: calls.some((call) => call.settled?.data.endsTurn === true),
   };

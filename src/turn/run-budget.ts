@@ -7,7 +7,7 @@ export interface BudgetOptions {
   readonly toolCalls?: number;
   readonly tokens?: number;
   readonly costUsd?: number;
-  /** Milliseconds from the start of the run. */
+  /** Milliseconds from the start of the run, anew with each resume: while a turn lies in the ledger nobody works. */
   readonly wallMs?: number;
   readonly depth?: number;
   /** Agents of the run, the root included. */
@@ -41,8 +41,11 @@ export interface RunBudget {
   reserveAgent(): BudgetRefusal | undefined;
   /** Counts what a step reported. */
   noteUsage(usage: Usage): void;
-  /** Counts work of the run that happened before this process took it over. */
-  restore(steps: number, toolCalls: number, usage: Usage): void;
+  /**
+   * Goes on with a budget of an earlier process: what was used of it, and its bounds where this one has none of
+   * its own.
+   */
+  restore(used: { readonly steps: number; readonly toolCalls: number }, bounds: BudgetOptions): void;
 }
 
 /** @throws SwarmError 'invalid-limit' for a bound that is negative or not a number */
@@ -58,8 +61,9 @@ export function createRunBudget(options: BudgetOptions): RunBudget {
     }
   }
   const used = { steps: 0, toolCalls: 0, tokens: 0, costUsd: 0, agents: 0 };
+  let bounds = options;
   const over = (budget: keyof typeof used): BudgetRefusal | undefined => {
-    const limit = options[budget];
+    const limit = bounds[budget];
     return limit !== undefined && used[budget] >= limit ? { budget, limit, used: used[budget] } : undefined;
   };
   const reserve = (budget: 'steps' | 'toolCalls' | 'agents'): BudgetRefusal | undefined => {
@@ -72,15 +76,17 @@ export function createRunBudget(options: BudgetOptions): RunBudget {
     used.costUsd += usage.costUsd ?? 0;
   };
   return {
-    options,
+    get options() {
+      return bounds;
+    },
     reserveStep: () => over('tokens') ?? over('costUsd') ?? reserve('steps'),
     reserveCall: () => reserve('toolCalls'),
     reserveAgent: () => reserve('agents'),
     noteUsage,
-    restore(steps, toolCalls, usage) {
-      used.steps += steps;
-      used.toolCalls += toolCalls;
-      noteUsage(usage);
+    restore(before, earlier) {
+      used.steps += before.steps;
+      used.toolCalls += before.toolCalls;
+      bounds = { ...earlier, ...options };
     },
   };
 }

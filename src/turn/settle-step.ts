@@ -4,7 +4,7 @@ import type { BoundTool } from '../tools/binding.ts';
 import { type IndeterminateDecision, reconcileCall } from '../tools/reconcile-call.ts';
 import type { Settlement, SettlementScope } from '../tools/settlement.ts';
 import { settleCall } from '../tools/settlement.ts';
-import { createStepAdmission } from '../tools/step-admission.ts';
+import { createStepAdmission, type StepAdmission } from '../tools/step-admission.ts';
 import { type CallSlots, createCallSlots } from './call-slots.ts';
 import type { TurnScope } from './turn-scope.ts';
 
@@ -163,6 +163,17 @@ function createParkWatch(scope: TurnScope, slots: CallSlots, open: Set<string>):
   };
 }
 
+/** A call that has its result from an earlier process keeps the place it took among those of the step. */
+function stepAdmission(scope: TurnScope, { calls, visible }: StepCalls): StepAdmission {
+  const admission = createStepAdmission();
+  const names = new Set(visible.map((bound) => bound.name));
+  for (const call of calls) {
+    const bound = scope.tools.binding.byName(call.called.data.toolName);
+    if (hasResult(call) && bound !== undefined && names.has(bound.name)) admission.admit(call.callId, bound);
+  }
+  return admission;
+}
+
 interface StepPorts {
   readonly slots: CallSlots;
   readonly watch: ParkWatch;
@@ -189,7 +200,7 @@ function settlementScope(scope: TurnScope, step: StepCalls, { slots, watch }: St
     permission: plan.permission,
     binding: scope.tools.binding,
     visible: step.visible,
-    admission: createStepAdmission(),
+    admission: stepAdmission(scope, step),
     loopGate: scope.loopGate,
     cutOff: step.cutOff,
     toolsForbidden: step.toolsForbidden,

@@ -3,6 +3,7 @@ import { stepIdOf } from '../ids.ts';
 import type { Failure, NewRecord } from '../ledger/records.ts';
 import type { PromptMessage } from '../model/adapter.ts';
 import type { RequestDraft } from './context-stage.ts';
+import { spentStep } from './left-step.ts';
 import { type ProjectedRequest, projectRequest } from './request-projection.ts';
 import { BUDGET_FAILURE } from './run-budget.ts';
 import type { SteeringLease } from './steering-queue.ts';
@@ -25,6 +26,8 @@ export async function takeStep(
   index: number,
   reopened?: NonNullable<StepPlan['reopened']>,
 ): Promise<TakenStep> {
+  const spent = spentStep(scope);
+  if (spent !== undefined) return { type: 'refused', failure: spent, event: 'projection' };
   const refusal = reopened === undefined ? scope.run.budget.reserveStep() : undefined;
   if (refusal !== undefined) {
     await scope.session.log.commit([{ type: 'budget.exceeded', turn: scope.turnId, data: refusal }]);
@@ -76,6 +79,7 @@ async function runLeased(
       ...(reopened === undefined ? {} : { reopened }),
       onOpened() {
         isOpen = true;
+        scope.progress.leftStep = undefined;
         leased?.lease.injected(stepIdOf(scope.turnId, index));
       },
     });

@@ -1,8 +1,10 @@
+import type { TurnEvent } from '../../machines/turn.ts';
 import type { Failure, NewRecord } from '../ledger/records.ts';
 import type { CallFacts } from '../ledger/turn-facts.ts';
 import type { BoundTool } from '../tools/binding.ts';
 import type { IndeterminateDecision } from '../tools/reconcile-call.ts';
 import { breakTurn, closeTurn, finishTurn, type TurnEnd } from './close-turn.ts';
+import { sitOutBackoff } from './left-step.ts';
 import { type CallsEnd, settleStep } from './settle-step.ts';
 import type { StopCause } from './stop-signal.ts';
 import { readHistory, takeStep } from './take-step.ts';
@@ -35,7 +37,8 @@ type Next = Stage | { readonly type: 'end'; readonly end: TurnEnd };
 export interface TurnEntry {
   readonly records: readonly NewRecord[];
   readonly stage: Stage;
-  readonly event: { readonly type: 'OPENED' } | { readonly type: 'RESUMED' };
+  /** What the machine is told once the facts are durable. */
+  readonly events: readonly TurnEvent[];
 }
 
 /**
@@ -46,7 +49,7 @@ export interface TurnEntry {
 export async function runTurn(scope: TurnScope, entry: TurnEntry): Promise<TurnEnd> {
   try {
     await scope.session.log.commit(entry.records);
-    scope.machine.send(entry.event);
+    for (const event of entry.events) scope.machine.send(event);
     let next: Next = entry.stage;
     while (next.type !== 'end') next = await advance(scope, next);
     return next.end;
@@ -95,6 +98,9 @@ function closingFailure(scope: TurnScope): Failure | undefined {
 }
 
 async function projectAndStep(scope: TurnScope, stage: Extract<Stage, { type: 'project' }>): Promise<Next> {
+  await sitOutBackoff(scope);
+  // Back to the loop, which ends the turn.
+  if (scope.stop.cause !== undefined) return stage;
   const taken = await takeStep(scope, scope.machine.context.stepIndex, stage.reopened);
   if (taken.type === 'refused') {
     const { failure } = taken;

@@ -4,6 +4,7 @@ import type { SessionId, TurnId } from '../ids.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NewRecord } from '../ledger/records.ts';
 import type { SessionLog } from '../ledger/session-log.ts';
+import type { StepFacts } from '../ledger/turn-facts.ts';
 import type { GateRunner } from '../lifecycle/hooks.ts';
 import type { Lifecycle, LifecycleHost } from '../lifecycle/lifecycle.ts';
 import type { Limits } from '../limits.ts';
@@ -95,4 +96,6 @@ export interface TurnProgress {
   toolCalls: number;
   /** Text of the last answer, or what there is of it. */
   text: string;
+  /** The step an earlier process left open, until it is taken up or ended. */
+  leftStep?: StepFacts | undefined;
 }
