@@ -163,14 +163,14 @@ async function recover(core: RuntimeCore, sessionId: string | undefined): Promis
 
 async function abandon(core: RuntimeCore, sessionId: string, reason: string): Promise<void> {
   core.assertOpen();
-  const turn = await core.registry.find(sessionId)?.turnOrIdle();
-  if (turn !== undefined) {
-    turn.stop.stop({ type: 'interrupted', reason });
-    return core.registry.find(sessionId)?.settled();
-  }
-  const ledger = await core.ledger;
-  const identity = await identityOf(ledger, sessionId);
-  await withSession(core, identity, (session) => abandonTurn(session, reason));
+  const identity = await identityOf(await core.ledger, sessionId);
+  await withSession<void>(core, identity, {
+    between: (session) => abandonTurn(session, reason),
+    async inside(turn) {
+      turn.stop.stop({ type: 'interrupted', reason });
+      await core.registry.find(sessionId)?.settled();
+    },
+  });
 }
 
 function createSessions(core: RuntimeCore): Sessions {

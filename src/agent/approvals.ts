@@ -4,7 +4,7 @@ import type { IdSource } from '../ids.ts';
 import { withArguments } from '../ledger/call-arguments.ts';
 import type { JsonObject, JsonValue } from '../ledger/content.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { RecordData, SessionIdentity } from '../ledger/records.ts';
+import type { RecordData } from '../ledger/records.ts';
 import { findRequest, parkedRequests } from '../ledger/recovery.ts';
 import { type CallFacts, callStatus, foldSession, type TurnFacts } from '../ledger/turn-facts.ts';
 import type { Limits } from '../limits.ts';
@@ -93,23 +93,22 @@ async function decide(options: ApprovalsOptions, id: string, decision: ApprovalD
 async function decideOnce(options: ApprovalsOptions, id: string, decision: ApprovalDecision): Promise<void> {
   const ledger = await options.ledger;
   const sessionId = id.split('.')[0] ?? '';
-  for (;;) {
-    const turn = await options.registry.find(sessionId)?.turnOrIdle();
-    if (turn?.approvals.knows(id) === true) return turn.approvals.decide(id, decision);
-    const facts = foldSession(await ledger.read(sessionId));
-    const found = findRequest(facts, id);
-    // What is settled needs nobody's leave to be told, however long the session is busy.
-    const settled = found === undefined ? undefined : settledRequest(found.turn, found.call);
-    if (found === undefined || settled !== undefined) return judgeRepeat(id, settled, decision);
-    if (turn !== undefined && found.turn.turnId === turn.turnId) {
-      return turn.approvals.decideWhenParked(id, decision);
-    }
-    const identity = await identityOf(ledger, sessionId);
-    // A session that came to life meanwhile decides itself: its mailbox may wait for this very decision.
-    const actor = options.registry.find(sessionId);
-    if (actor === undefined || (turn !== undefined && actor.turn === turn)) {
-      return decideFromOutside(options, ledger, identity, { id, decision });
-    }
+  const turn = options.registry.find(sessionId)?.turn;
+  if (turn?.approvals.knows(id) === true) return turn.approvals.decide(id, decision);
+  const found = findRequest(foldSession(await ledger.read(sessionId)), id);
+  // What is settled needs nobody's leave to be told, however long the session is busy.
+  const settled = found === undefined ? undefined : settledRequest(found.turn, found.call);
+  if (found === undefined || settled !== undefined) return judgeRepeat(id, settled, decision);
+  try {
+    await withSession(options, await identityOf(ledger, sessionId), {
+      between: (session) => decideStored(options, session, id, decision),
+      // A turn that is being taken up waits for this very decision.
+      inside: (other) =>
+        other.turnId === found.turn.turnId ? other.approvals.decideWhenParked(id, decision) : undefined,
+    });
+  } catch (error) {
+    if (!isSwarmError(error, 'session-owned-elsewhere')) throw error;
+    await askOwner(options, ledger, sessionId, { id, decision });
   }
 }
 
@@ -119,22 +118,6 @@ function settledRequest(turn: TurnFacts, call: CallFacts): SettledRequest | unde
   if (call.expired !== undefined) return 'expired';
   const isOpen = callStatus(call) === 'parked' && turn.closed === undefined;
   return isOpen ? undefined : 'cancelled';
-}
-
-async function decideFromOutside(
-  options: ApprovalsOptions,
-  ledger: Ledger,
-  identity: SessionIdentity,
-  wanted: { readonly id: string; readonly decision: ApprovalDecision },
-): Promise<void> {
-  try {
-    await withSession(options, identity, (session) =>
-      decideStored(options, session, wanted.id, wanted.decision),
-    );
-  } catch (error) {
-    if (!isSwarmError(error, 'session-owned-elsewhere')) throw error;
-    await askOwner(options, ledger, identity.session, wanted);
-  }
 }
 
 /** A decision on a session that no turn of this process is at work on. */

@@ -2,6 +2,7 @@ import { describeErrorCode, SwarmError, type SwarmErrorCode } from '../errors.ts
 import type { SessionId } from '../ids.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Failure, SessionIdentity } from '../ledger/records.ts';
+import type { TurnScope } from '../turn/turn-scope.ts';
 import type { OpenSession } from './session-actor.ts';
 import type { SessionRegistry } from './session-registry.ts';
 
@@ -14,6 +15,14 @@ export async function identityOf(ledger: Ledger, sessionId: string): Promise<Ses
   return { session, root, agent, ...(parent === undefined ? {} : { parent }) };
 }
 
+/** Something to do to a session. */
+export interface SessionTask<T> {
+  /** As the owner of the session, between its turns. */
+  between(session: OpenSession): Promise<T>;
+  /** Does it in a turn that is under way instead; `undefined` leaves it to wait for the end of the turn. */
+  inside?(turn: TurnScope): Promise<T> | undefined;
+}
+
 /**
  * Does something to a session in its turn, as its owner: after what is in its mailbox.
  * @throws SwarmError 'session-owned-elsewhere', 'mailbox-full' and whatever the task throws
@@ -21,7 +30,7 @@ export async function identityOf(ledger: Ledger, sessionId: string): Promise<Ses
 export async function withSession<T>(
   owner: { readonly registry: SessionRegistry; readonly ledger: Promise<Ledger> },
   identity: SessionIdentity,
-  task: (session: OpenSession) => Promise<T>,
+  task: SessionTask<T>,
 ): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   // The id stands in the ledger, so it was one when the session was opened.
@@ -30,7 +39,12 @@ export async function withSession<T>(
     hooks: [],
     wakes: 'nothing',
     async run(session) {
-      await task(session).then(resolve, reject);
+      await task.between(session).then(resolve, reject);
+    },
+    handOver(turn) {
+      const done = task.inside?.(turn);
+      done?.then(resolve, reject);
+      return done !== undefined;
     },
     refuse: (failure) => reject(errorOf(failure)),
   });
