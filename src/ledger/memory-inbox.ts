@@ -1,13 +1,7 @@
-import { SwarmError } from '../errors.ts';
 import { canonicalJson } from './canonical-json.ts';
 import type { CommitWatch } from './commit-watch.ts';
+import { mailboxFull, REMEMBERED_REPLIES, unanswered } from './inbox-rules.ts';
 import type { InboxItem, InboxReply } from './ledger.ts';
-
-/**
- * Answered messages of a session that are remembered, so that a message that is posted again gets the answer of
- * the first time.
- */
-export const REMEMBERED_REPLIES = 1_000;
 
 interface Entry {
   readonly order: number;
@@ -80,17 +74,6 @@ export function createMemoryInbox(watch: CommitWatch, maxWaiting: number): Memor
 function forgetOldest(box: Map<string, Entry>): void {
   const answered = [...box].filter(([, entry]) => entry.reply !== undefined);
   for (const [id] of answered.slice(0, Math.max(0, answered.length - REMEMBERED_REPLIES))) box.delete(id);
-}
-
-/** Why a `post` ends without an answer. */
-export function unanswered(item: InboxItem, closed: boolean): SwarmError {
-  return closed
-    ? new SwarmError('ledger-closed', 'the ledger was closed')
-    : new SwarmError('ledger-unavailable', `no owner of ${item.session} answered ${item.kind} ${item.id}`);
-}
-
-export function mailboxFull(item: InboxItem, waiting: number): SwarmError {
-  return new SwarmError('mailbox-full', `${waiting} messages wait for the owner of ${item.session}`);
 }
 
 function copyItem(item: InboxItem): InboxItem {

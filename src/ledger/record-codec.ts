@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { SwarmError, type SwarmErrorCode } from '../errors.ts';
 import { factOf, type RecordFact } from './append-rules.ts';
-import { canonicalJson } from './canonical-json.ts';
+import { canonicalCopy, canonicalText } from './canonical-json.ts';
 import type { JsonObject, JsonValue } from './content.ts';
 import { chainHash } from './hash-chain.ts';
 import { type LedgerRecord, type NewRecord, RECORD_DATA, type SessionIdentity } from './records.ts';
@@ -61,7 +61,8 @@ interface CodecTable {
   readonly upcasters: { readonly [type: string]: readonly Upcaster[] };
 }
 
-const name = z.string().min(1).max(256);
+const MAX_NAME_CHARS = 256;
+const name = z.string().min(1).max(MAX_NAME_CHARS);
 const count = z.int().nonnegative();
 
 /** Loose, as a newer writer may say more; what it says besides is covered by the hash and kept. */
@@ -83,7 +84,7 @@ const envelopeSchema = z.looseObject({
   critical: z.boolean().optional(),
 });
 
-/** How a fault is told: while writing it is the caller's, while reading it is the file's. */
+/** A fault of what was read. */
 type Fault = (code: 'schema' | 'newer', what: string, cause?: unknown) => SwarmError;
 
 /** The codec of a table of types; the stores use {@link recordCodec}. */
@@ -116,43 +117,66 @@ function sealBatch(
   let { seq, hash: prev } = place;
   for (const record of batch) {
     seq += 1;
-    const fault = writeFault(record, seq - place.seq);
-    if (!Object.hasOwn(table.schemas, record.type)) throw fault('schema', 'not a type of this version');
-    const version = currentVersion(table, record.type);
-    const text = recordText(record, { place, seq, version });
-    // What is handed out is what a reader will get: no shared objects, no undefined keys.
-    const kept = interpret(table, JSON.parse(text), fault);
-    const row = { text, prev, hash: chainHash(prev, text) };
-    sealed.push({ ...row, record: asRecord(kept, row), fact: factOf(record) });
-    prev = row.hash;
+    const kept = envelopeOf(table, record, { place, seq });
+    const text = canonicalText(kept);
+    const hash = chainHash(prev, text);
+    kept['prev'] = prev;
+    kept['hash'] = hash;
+    // The envelope was put together here and the data checked against the schema of its type.
+    const whole = kept as unknown as LedgerRecord;
+    sealed.push({ text, prev, hash, record: whole, fact: factOf(record) });
+    prev = hash;
   }
   return sealed;
 }
 
-/** Keys are written in order, so that {@link canonicalJson} has nothing to sort at the top level. */
-function recordText(
+/**
+ * All of a record that is hashed: what a reader will get, sharing nothing with what was passed in. Keys are set
+ * in canonical order.
+ */
+function envelopeOf(
+  table: CodecTable,
   record: NewRecord,
-  at: { readonly place: BatchPlace; readonly seq: number; readonly version: number },
-): string {
+  at: { readonly place: BatchPlace; readonly seq: number },
+): Record<string, unknown> {
+  const { type } = record;
   const { identity, epoch } = at.place;
-  return canonicalJson({
-    agent: identity.agent,
-    at: at.place.at,
-    call: record.call,
-    cause: record.cause,
-    data: record.data,
-    epoch,
-    id: `${identity.session}:${at.seq}`,
-    parent: identity.parent,
-    root: identity.root,
-    seq: at.seq,
-    session: identity.session,
-    step: record.step,
-    turn: record.turn,
-    tv: at.version,
-    type: record.type,
-    v: 1,
-  });
+  const kept: Record<string, unknown> = { agent: identity.agent, at: at.place.at };
+  if (record.call !== undefined) kept['call'] = checkedName(record, 'call');
+  if (record.cause !== undefined) kept['cause'] = checkedName(record, 'cause');
+  kept['data'] = checkedData(table, record);
+  kept['epoch'] = epoch;
+  kept['id'] = `${identity.session}:${at.seq}`;
+  if (identity.parent !== undefined) kept['parent'] = identity.parent;
+  kept['root'] = identity.root;
+  kept['seq'] = at.seq;
+  kept['session'] = identity.session;
+  if (record.step !== undefined) kept['step'] = checkedName(record, 'step');
+  if (record.turn !== undefined) kept['turn'] = checkedName(record, 'turn');
+  kept['tv'] = currentVersion(table, type);
+  kept['type'] = type;
+  kept['v'] = 1;
+  return kept;
+}
+
+/** A copy, checked: what cannot be read back is never written. */
+function checkedData(table: CodecTable, record: NewRecord): unknown {
+  const schema = Object.hasOwn(table.schemas, record.type) ? table.schemas[record.type] : undefined;
+  if (schema === undefined) throw unfit(record, 'not a type of this version');
+  const data = canonicalCopy(record.data);
+  const checked = schema.safeParse(data);
+  if (!checked.success) throw unfit(record, issuesOf(checked.error));
+  return data;
+}
+
+function checkedName(record: NewRecord, key: 'turn' | 'step' | 'call' | 'cause'): string {
+  const value: unknown = record[key];
+  if (typeof value === 'string' && value.length > 0 && value.length <= MAX_NAME_CHARS) return value;
+  throw unfit(record, `${key} is not a name of at most ${MAX_NAME_CHARS} characters`);
+}
+
+function unfit(record: NewRecord, what: string): SwarmError {
+  return new SwarmError('invalid-record', `a record of type ${String(record.type)}: ${what}`);
 }
 
 /** Checks what a text says, and brings old data up to date. */
@@ -214,11 +238,6 @@ function readFault(place: RowPlace): Fault {
     const kind: SwarmErrorCode = code === 'newer' ? 'ledger-newer-schema' : 'ledger-corrupt';
     return new SwarmError(kind, `session ${place.session}, record ${place.seq}: found ${what}`, { cause });
   };
-}
-
-function writeFault(record: NewRecord, nth: number): Fault {
-  return (_, what) =>
-    new SwarmError('invalid-record', `record ${nth} of the batch, ${String(record.type)}: ${what}`);
 }
 
 /** Names places, never values: they may hold what must not be in a message. */

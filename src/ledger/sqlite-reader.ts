@@ -1,0 +1,308 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { setImmediate } from 'node:timers/promises';
+import { SwarmError } from '../errors.ts';
+import { chainHash } from './hash-chain.ts';
+import { parseBody, parseReply } from './inbox-rules.ts';
+import type { Head, InboxItem, InboxReply, PositionedRecord, SessionSummary } from './ledger.ts';
+import { recordCodec, type StoredRow } from './record-codec.ts';
+import { GENESIS_HASH, type LedgerRecord } from './records.ts';
+import { sqliteFault } from './sqlite-fault.ts';
+import { numberIn, optionalTextIn, type SqliteRow, textIn } from './sqlite-rows.ts';
+
+/** Rows handled in one go, about 2 ms; a long session lets other work in between. */
+const SLICE_ROWS = 200;
+const SLICE_CHARS = 512 * 1024;
+/** Records a tail takes at a time. */
+const TAIL_PAGE = 64;
+const INBOX_PAGE = 64;
+/** Sessions whose verified part is remembered. */
+const MAX_VERIFIED = 10_000;
+
+const SUMMARIES = `
+  SELECT s.session, s.root, s.parent, s.agent, h.epoch, h.seq, h.hash, h.opened_at, h.updated_at, l.owner,
+    (SELECT t.turn FROM turns t WHERE t.sid = s.sid AND t.closed = 0 ORDER BY t.opened DESC LIMIT 1) AS open_turn
+  FROM sessions s JOIN heads h USING (sid) LEFT JOIN leases l USING (sid)`;
+const OLDEST_FIRST = 'ORDER BY h.opened_at, s.sid';
+
+const SQL = {
+  head: 'SELECT epoch, seq, hash, pos, sid FROM heads JOIN sessions USING (sid) WHERE session = ? AND seq > 0',
+  event: 'SELECT sid, seq, prior, hash, body FROM events WHERE pos = ?',
+  tail: `SELECT e.pos, e.seq, e.prior, e.hash, e.body, s.session, p.hash AS prev FROM events e
+    JOIN sessions s USING (sid) LEFT JOIN events p ON p.pos = e.prior WHERE e.pos > ? ORDER BY e.pos LIMIT ?`,
+  position: 'SELECT pos FROM events ORDER BY pos DESC LIMIT 1',
+  sessions: `${SUMMARIES} WHERE h.seq > 0 ${OLDEST_FIRST}`,
+  family: `${SUMMARIES} WHERE h.seq > 0 AND s.root = ? ${OLDEST_FIRST}`,
+  open: `${SUMMARIES} WHERE h.seq > 0 AND s.sid IN (SELECT sid FROM turns WHERE closed = 0) ${OLDEST_FIRST}`,
+  waiting: `SELECT place, id, kind, body FROM inbox
+    WHERE session = ? AND reply IS NULL AND place > ? ORDER BY place LIMIT ?`,
+  reply: 'SELECT reply FROM inbox WHERE session = ? AND id = ?',
+  version: 'PRAGMA data_version',
+} as const;
+
+type Statements = { readonly [K in keyof typeof SQL]: StatementSync };
+
+/** Last record of a session, and where it lies. */
+interface Anchor extends Head {
+  readonly sid: number;
+  readonly pos: number;
+}
+
+/** A row on the way back from the head. */
+interface LinkedRow {
+  readonly seq: number;
+  readonly hash: string;
+  readonly text: string;
+}
+
+type Verified = Pick<Head, 'seq' | 'hash'>;
+
+/** The reading side of a ledger file: one connection that cannot write, on the thread of the caller. */
+export class SqliteReader {
+  readonly #database: DatabaseSync;
+  readonly #path: string;
+  readonly #statements: Statements;
+  /** How far the chain of a session was verified by this process. */
+  readonly #verified = new Map<string, Verified>();
+  #dataVersion: number;
+
+  constructor(database: DatabaseSync, path: string) {
+    this.#database = database;
+    this.#path = path;
+    const prepared = Object.entries(SQL).map(([name, sql]) => [name, database.prepare(sql)]);
+    // One statement for each key of the table above.
+    this.#statements = Object.fromEntries(prepared) as Statements;
+    this.#dataVersion = this.#currentVersion();
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  head(session: string): Head | undefined {
+    const anchor = this.#anchorOf(session);
+    return anchor === undefined ? undefined : { seq: anchor.seq, hash: anchor.hash, epoch: anchor.epoch };
+  }
+
+  /** `isOpen` is asked after each pause; it throws once the ledger was closed. */
+  async read(session: string, fromSeq: number, isOpen: () => void): Promise<readonly LedgerRecord[]> {
+    const anchor = this.#anchorOf(session);
+    const first = Math.max(1, Math.trunc(fromSeq));
+    if (anchor === undefined || anchor.seq < first) return [];
+    const rows = await this.#rowsBack({ session, anchor, downTo: first - 1 }, isOpen);
+    let prev = rows.pop()?.hash ?? GENESIS_HASH;
+    const records: LedgerRecord[] = [];
+    const slice = new Slice();
+    for (const { seq, hash, text } of rows.reverse()) {
+      const record = recordCodec.open({ text, prev, hash }, { session, seq });
+      const last = records.at(-1)?.epoch ?? 0;
+      if (record.epoch < last || record.epoch > anchor.epoch)
+        throw found(session, seq, `epoch ${record.epoch}`);
+      records.push(record);
+      prev = hash;
+      if (await slice.pauseAfter(text)) isOpen();
+    }
+    return records;
+  }
+
+  /**
+   * Walks the whole chain of a session without looking into the records; what this process has seen once is not
+   * looked at again.
+   * @throws SwarmError 'ledger-corrupt'
+   */
+  async verify(session: string, isOpen: () => void): Promise<void> {
+    const anchor = this.#anchorOf(session);
+    if (anchor === undefined) return;
+    const known = this.#verified.get(session) ?? { seq: 0, hash: GENESIS_HASH };
+    if (anchor.seq < known.seq) throw found(session, known.seq, `a head at ${anchor.seq}`);
+    const rows = await this.#rowsBack({ session, anchor, downTo: known.seq }, isOpen);
+    if (rows.pop()?.hash !== known.hash) throw found(session, known.seq, 'another hash than before');
+    let prev = known.hash;
+    const slice = new Slice();
+    for (const { seq, hash, text } of rows.reverse()) {
+      if (chainHash(prev, text) !== hash) throw found(session, seq, 'contents that do not match the hash');
+      prev = hash;
+      if (await slice.pauseAfter(text)) isOpen();
+    }
+    this.noteVerified(session, anchor);
+  }
+
+  /** Says how far a chain is known to hold: it was verified, or written by this process. */
+  noteVerified(session: string, { seq, hash }: Verified): void {
+    this.#verified.delete(session);
+    this.#verified.set(session, { seq, hash });
+    const [oldest] = this.#verified.keys();
+    if (this.#verified.size > MAX_VERIFIED && oldest !== undefined) this.#verified.delete(oldest);
+  }
+
+  /** Pages of records after a position; an empty one at the end for now. */
+  pagesAfter(after: number): () => readonly PositionedRecord[] {
+    let cursor = after;
+    return () => {
+      const rows = this.#ask(() => this.#statements.tail.all(cursor, TAIL_PAGE));
+      const page = rows.map(positioned);
+      cursor = page.at(-1)?.pos ?? cursor;
+      return page;
+    };
+  }
+
+  position(): number {
+    const row = this.#ask(() => this.#statements.position.get());
+    return row === undefined ? 0 : numberIn(row, 'pos');
+  }
+
+  sessions(root: string | undefined, isAlive: (owner: string) => boolean): readonly SessionSummary[] {
+    const { sessions, family } = this.#statements;
+    const rows = this.#ask(() => (root === undefined ? sessions.all() : family.all(root)));
+    return summarize(rows, isAlive);
+  }
+
+  open(isAlive: (owner: string) => boolean): readonly SessionSummary[] {
+    return summarize(
+      this.#ask(() => this.#statements.open.all()),
+      isAlive,
+    );
+  }
+
+  /** Pages of unanswered messages, each message once. */
+  waiting(session: string): () => readonly InboxItem[] {
+    let cursor = 0;
+    return () => {
+      const rows = this.#ask(() => this.#statements.waiting.all(session, cursor, INBOX_PAGE));
+      const last = rows.at(-1);
+      if (last !== undefined) cursor = numberIn(last, 'place');
+      return rows.map((row) => ({
+        id: textIn(row, 'id'),
+        session,
+        kind: textIn(row, 'kind'),
+        body: parseBody(textIn(row, 'body')),
+      }));
+    };
+  }
+
+  reply(item: InboxItem): InboxReply | undefined {
+    const row = this.#ask(() => this.#statements.reply.get(item.session, item.id));
+    const reply = row === undefined ? undefined : optionalTextIn(row, 'reply');
+    return reply === undefined ? undefined : parseReply(reply);
+  }
+
+  /** True when anybody committed since the last call, or when that cannot be told. */
+  hasChanged(): boolean {
+    const before = this.#dataVersion;
+    try {
+      this.#dataVersion = this.#currentVersion();
+    } catch {
+      // Whoever waits looks for itself then, and gets the fault.
+      return true;
+    }
+    return before !== this.#dataVersion;
+  }
+
+  #currentVersion(): number {
+    return numberIn(this.#ask(() => this.#statements.version.get()) ?? {}, 'data_version');
+  }
+
+  #anchorOf(session: string): Anchor | undefined {
+    const row = this.#ask(() => this.#statements.head.get(session));
+    if (row === undefined) return undefined;
+    return {
+      epoch: numberIn(row, 'epoch'),
+      seq: numberIn(row, 'seq'),
+      hash: textIn(row, 'hash'),
+      pos: numberIn(row, 'pos'),
+      sid: numberIn(row, 'sid'),
+    };
+  }
+
+  /** Rows from the head down to a sequence, that one included; 0 stands for the start of all chains. */
+  async #rowsBack(
+    {
+      session,
+      anchor,
+      downTo,
+    }: { readonly session: string; readonly anchor: Anchor; readonly downTo: number },
+    isOpen: () => void,
+  ): Promise<LinkedRow[]> {
+    const rows: LinkedRow[] = [];
+    const slice = new Slice();
+    let { seq, pos } = anchor;
+    for (; seq >= Math.max(1, downTo); seq -= 1) {
+      const row = this.#ask(() => this.#statements.event.get(pos));
+      if (row === undefined) throw found(session, seq, 'no row');
+      const link = { seq: numberIn(row, 'seq'), hash: textIn(row, 'hash'), text: textIn(row, 'body') };
+      if (link.seq !== seq || numberIn(row, 'sid') !== anchor.sid) {
+        throw found(session, seq, `a row of another place (${numberIn(row, 'sid')}:${link.seq})`);
+      }
+      if (seq === anchor.seq && link.hash !== anchor.hash)
+        throw found(session, seq, 'another hash than the head');
+      rows.push(link);
+      pos = numberIn(row, 'prior');
+      if (await slice.pauseAfter(link.text)) isOpen();
+    }
+    if (downTo === 0) rows.push({ seq: 0, hash: GENESIS_HASH, text: '' });
+    return rows;
+  }
+
+  #ask<T>(query: () => T): T {
+    try {
+      return query();
+    } catch (cause) {
+      throw sqliteFault(cause, `${this.#path} cannot be read`);
+    }
+  }
+}
+
+/** Lets other work in after so many rows or characters. */
+class Slice {
+  #rows = 0;
+  #chars = 0;
+
+  /** True if there was a pause. */
+  async pauseAfter(text: string): Promise<boolean> {
+    this.#rows += 1;
+    this.#chars += text.length;
+    if (this.#rows < SLICE_ROWS && this.#chars < SLICE_CHARS) return false;
+    this.#rows = 0;
+    this.#chars = 0;
+    await setImmediate();
+    return true;
+  }
+}
+
+function positioned(row: SqliteRow): PositionedRecord {
+  const seq = numberIn(row, 'seq');
+  const prev = seq === 1 ? GENESIS_HASH : textIn(row, 'prev');
+  const stored: StoredRow = { text: textIn(row, 'body'), prev, hash: textIn(row, 'hash') };
+  return {
+    pos: numberIn(row, 'pos'),
+    record: recordCodec.open(stored, { session: textIn(row, 'session'), seq }),
+  };
+}
+
+function summarize(
+  rows: readonly SqliteRow[],
+  isAlive: (owner: string) => boolean,
+): readonly SessionSummary[] {
+  // Many sessions have one owner, and asking whether it lives opens a file.
+  const alive = new Map<string, boolean>();
+  return rows.map((row) => {
+    const parent = optionalTextIn(row, 'parent');
+    const openTurn = optionalTextIn(row, 'open_turn');
+    const owner = optionalTextIn(row, 'owner');
+    if (owner !== undefined && !alive.has(owner)) alive.set(owner, isAlive(owner));
+    return {
+      sessionId: textIn(row, 'session'),
+      rootId: textIn(row, 'root'),
+      ...(parent === undefined ? {} : { parentId: parent }),
+      agent: textIn(row, 'agent'),
+      head: { seq: numberIn(row, 'seq'), hash: textIn(row, 'hash'), epoch: numberIn(row, 'epoch') },
+      openedAt: numberIn(row, 'opened_at'),
+      updatedAt: numberIn(row, 'updated_at'),
+      ...(openTurn === undefined ? {} : { openTurn }),
+      owned: owner !== undefined && alive.get(owner) === true,
+    };
+  });
+}
+
+function found(session: string, seq: number, what: string): SwarmError {
+  return new SwarmError('ledger-corrupt', `session ${session}, record ${seq}: found ${what}`);
+}
