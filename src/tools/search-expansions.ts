@@ -2,7 +2,6 @@ import { createSpeller } from './search-spelling.ts';
 import { stem } from './search-stemmer.ts';
 import { relatedStems } from './search-thesaurus.ts';
 import { createLongerFinder, findShorter, splitCompound, type Variant } from './search-word-parts.ts';
-import { isFunctionWord } from './search-words.ts';
 
 /** What a query term stands for. */
 export interface Expansion {
@@ -92,13 +91,11 @@ function createWordExpander(
     const closest = known.has(term) ? term : shortest(forms);
     return forms.map((form) => ({ term: form, share: form === closest ? 1 : INFLECTION_SHARE }));
   };
-  /** What a mistyped word may be meant for; `undefined` if it says nothing once corrected. */
-  const corrected = (term: string, stemmed: string): readonly Variant[] | undefined => {
+  /** What a mistyped word may be meant for; nothing if it is a function word once corrected. */
+  const corrected = (term: string, stemmed: string): readonly Variant[] => {
     // A word the thesaurus knows is spelt right, whether or not a tool uses it.
     if (parts.typos === false || relatedStems(stemmed).size > 0) return [];
-    const near = findTypos(term);
-    if (near.length > 0 && near.every(({ word }) => isFunctionWord(word))) return undefined;
-    return near.flatMap(({ word, slips }) => {
+    return findTypos(term).flatMap(({ word, slips }) => {
       const root = stem(word);
       const forms = byStem.get(root) ?? [];
       // Once corrected, a word of the catalogue is as good as known and gets no gain for being unknown.
@@ -115,8 +112,7 @@ function createWordExpander(
     const lengths = parts.wordParts === false ? [] : [...findLonger(term), ...findShorter(term, known)];
     const guesses = [...related(stemmed), ...lengths];
     if (core.length > 0) return { core, guesses: best(guesses, core, 1) };
-    const meant = corrected(term, stemmed);
-    return { core, guesses: meant === undefined ? [] : best([...guesses, ...meant], core, UNKNOWN_GAIN) };
+    return { core, guesses: best([...guesses, ...corrected(term, stemmed)], core, UNKNOWN_GAIN) };
   };
 }
 
