@@ -198,6 +198,7 @@ const STEP_ROWS = rowsOf('step', [
   ['settlingOutcome', 'OUTCOME_TRUNCATED', 'failed', 'onStepFailed'],
   ['settlingOutcome', 'OUTCOME_TERMINAL', 'failed', 'onStepFailed'],
   ['settlingOutcome', 'OUTCOME_OVERFLOW', 'failed', 'onStepFailed'],
+  ['backingOff', 'OUTCOME_TERMINAL', 'failed', 'onStepFailed'],
   ['capturing', 'CAPTURE_FAILED', 'failed', 'onStepFailed'],
   ['*', 'COMMIT_FAILED', 'failed', 'onStepFailed'],
   ['settlingOutcome', 'OUTCOME_ABORTED', 'aborted', 'onStepAborted'],

@@ -223,6 +223,8 @@ export const stepMachine = stepSetup.createMachine({
       meta: { timers: [{ from: 'attempts.baseDelayMs', sends: 'BACKOFF_ELAPSED' }] },
       on: {
         BACKOFF_ELAPSED: { target: 'capturing', actions: 'beginNextAttempt' },
+        // The turn is to end after this step: there is no further attempt.
+        OUTCOME_TERMINAL: fails,
         ABORT: aborts,
       },
     },
