@@ -32,6 +32,7 @@ export function formatCount(amount: number): string {
 
 /** US dollars with as many decimals as say something. */
 export function formatUsd(usd: number): string {
+  if (usd > 0 && usd < 0.0001) return '<$0.0001';
   return `$${usd < 0.1 ? usd.toFixed(4) : usd.toFixed(2)}`;
 }
 

@@ -50,7 +50,7 @@ export function liveFrame(state: LiveState, { columns, rows }: WindowSize): Fram
   const gaps = isRoomy ? (dialog === undefined ? 1 : 2) : 0;
   const free = Math.max(0, available - status.length - (dialog?.lines.length ?? 0) - gaps);
   const text = textLines(state.text, columns, Math.min(MAX_TEXT_ROWS, Math.floor(free / 2)));
-  const tree = treeLinesWithin(state.tree, { columns, rows: free - text.length }, state);
+  const tree = treeLinesWithin(state.tree, { columns, rows: free - text.length }, { ...state, isLive: true });
   const gap = isRoomy ? [textLine('')] : [];
   const above = [...tree, ...text, ...(dialog === undefined ? [] : gap)];
   const lines = [...above, ...(dialog?.lines ?? []), ...gap, ...status].slice(-available);

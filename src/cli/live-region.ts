@@ -12,6 +12,7 @@ const WRAP = `${ESC}?7h`;
 /** The terminal shows all between the two at once; those that do not know them ignore them. */
 const BEGIN_FRAME = `${ESC}?2026h`;
 const END_FRAME = `${ESC}?2026l`;
+const ERASE_ROW = `${ESC}2K`;
 const ERASE_BELOW = `${ESC}J`;
 
 /** What has to be written to leave a terminal as it was found. */
@@ -21,8 +22,7 @@ export const RESTORE_TERMINAL = `${END_FRAME}${WRAP}${SHOW_CURSOR}`;
 export class LiveRegion {
   readonly #writer: TextWriter;
   #drawn: Frame = { lines: [], cursor: undefined };
-  /** Rows from the top of what is drawn to where the cursor stands. */
-  #cursorRow = 0;
+  /** Size and text of what is on the screen; empty when nothing is. */
   #shown = '';
 
   constructor(writer: TextWriter) {
@@ -31,19 +31,22 @@ export class LiveRegion {
 
   /** Draws a frame in the place of the last one. Its lines must fit the window. */
   async draw(frame: Frame): Promise<void> {
-    const body = this.#body(frame);
     const { columns, rows } = this.#writer.size();
-    const shown = `${columns}x${rows}${body}`;
+    // Row by row: some terminals keep a copy of a screen that is erased as a whole.
+    const body = frame.lines.map((line) => `${ERASE_ROW}${this.#paint(line)}`).join('\r\n');
+    const shown = `${columns}x${rows}${JSON.stringify(frame.cursor)}${body}`;
     if (shown === this.#shown) return;
-    const text = `${BEGIN_FRAME}${HIDE_CURSOR}${NO_WRAP}${this.#eraser()}${body}${END_FRAME}`;
-    this.#keep(frame);
+    const { above, total } = this.#rowsDrawn();
+    const rest = total > frame.lines.length ? `\r\n${ERASE_BELOW}${up(1)}` : '';
+    const text = `${BEGIN_FRAME}${HIDE_CURSOR}${NO_WRAP}\r${up(above)}${body}${rest}${placeCursor(frame)}${END_FRAME}`;
+    this.#drawn = frame;
     this.#shown = shown;
     await this.#writer.write(text);
   }
 
   /** Writes lines above the region that stay, as wide as they are. The region itself is gone until drawn again. */
   async print(lines: readonly Line[]): Promise<void> {
-    const above = lines.map((line) => `${this.#paint(line)}\n`).join('');
+    const above = lines.map((line) => `${this.#paint(line)}\r\n`).join('');
     const text = `${BEGIN_FRAME}${this.#eraser()}${WRAP}${above}${END_FRAME}`;
     this.forget();
     await this.#writer.write(text);
@@ -58,33 +61,41 @@ export class LiveRegion {
 
   /** Leaves what is drawn where it is: the next frame begins on the line of the cursor. */
   forget(): void {
-    this.#keep({ lines: [], cursor: undefined });
+    this.#drawn = { lines: [], cursor: undefined };
     this.#shown = '';
   }
 
-  #keep(frame: Frame): void {
-    this.#drawn = frame;
-    this.#cursorRow = frame.cursor?.row ?? Math.max(0, frame.lines.length - 1);
-  }
-
-  #body({ lines, cursor }: Frame): string {
-    const text = lines.map((line) => this.#paint(line)).join('\r\n');
-    if (cursor === undefined) return text;
-    const up = lines.length - 1 - cursor.row;
-    return `${text}\r${up > 0 ? `${ESC}${up}A` : ''}${cursor.column > 0 ? `${ESC}${cursor.column}C` : ''}${SHOW_CURSOR}`;
-  }
-
+  /** Erases every row that is drawn and stands on the first one. */
   #eraser(): string {
+    const { above, total } = this.#rowsDrawn();
+    const rows = Array.from({ length: Math.max(1, total) }, () => ERASE_ROW).join('\r\n');
+    return `\r${up(above)}${rows}\r${up(total - 1)}`;
+  }
+
+  /** Rows of what is drawn, all and above the cursor, in a window that may have been made narrower since. */
+  #rowsDrawn(): { readonly above: number; readonly total: number } {
+    const { lines, cursor } = this.#drawn;
     const { columns, rows } = this.#writer.size();
-    // In a window made narrower since, what was drawn may take more rows: terminals wrap it anew.
-    const above = this.#drawn.lines
-      .slice(0, this.#cursorRow)
-      .reduce((sum, line) => sum + Math.max(1, Math.ceil(lineWidth(line) / columns)), 0);
-    const up = Math.min(above, rows - 1);
-    return `\r${up > 0 ? `${ESC}${up}A` : ''}${ERASE_BELOW}`;
+    const rowsOf = (width: number) => (this.#writer.rewraps ? Math.max(1, Math.ceil(width / columns)) : 1);
+    const sum = (some: readonly Line[]) => some.reduce((all, line) => all + rowsOf(lineWidth(line)), 0);
+    const cursorRow = cursor?.row ?? Math.max(0, lines.length - 1);
+    const above = sum(lines.slice(0, cursorRow)) + rowsOf(cursor?.column ?? 0) - 1;
+    // What has left the window at its top cannot be reached.
+    return { above: Math.min(above, rows - 1), total: Math.min(sum(lines), rows) };
   }
 
   #paint(line: Line): string {
     return paintLine(line, this.#writer.hasColors);
   }
+}
+
+/** Where the cursor waits: where somebody types, else at the start of the last line. */
+function placeCursor({ lines, cursor }: Frame): string {
+  if (cursor === undefined) return '\r';
+  const right = cursor.column > 0 ? `${ESC}${cursor.column}C` : '';
+  return `\r${up(lines.length - 1 - cursor.row)}${right}${SHOW_CURSOR}`;
+}
+
+function up(rows: number): string {
+  return rows > 0 ? `${ESC}${rows}A` : '';
 }

@@ -11,7 +11,7 @@ import { type Keyboard, openKeyboard } from './keyboard.ts';
 import { textLine } from './line.ts';
 import { liveFrame, MAX_TEXT_CHARS } from './live-frame.ts';
 import { LiveRegion, RESTORE_TERMINAL } from './live-region.ts';
-import { answerLines, endingLines, type ResultPlace } from './result-lines.ts';
+import { answerLines, endingLines, type ResultPlace, type RunPlace } from './result-lines.ts';
 import { emptyTree, type RunTree } from './run-tree.ts';
 import type { RunView } from './run-view.ts';
 import type { TextWriter } from './text-writer.ts';
@@ -24,12 +24,15 @@ export interface LiveViewParts {
   readonly stdin: NodeJS.ReadStream;
   readonly clock: Clock;
   readonly glyphs: Glyphs;
-  readonly place: Omit<ResultPlace, 'durationMs'>;
+  readonly place: RunPlace;
   readonly queue: ApprovalQueue;
   decide(id: string, decision: ApprovalDecision): Promise<void>;
   /** Ctrl-C, which is a key while the keyboard is taken. */
   interrupt(): void;
 }
+
+/** Time after a change of size in which nothing is drawn: a window is dragged through many sizes. */
+const RESIZE_MS = 100;
 
 /** The run as a tree that is redrawn in place, with the open request below it. */
 export class LiveView implements RunView {
@@ -46,7 +49,10 @@ export class LiveView implements RunView {
   /** A slow terminal gets the newest frame when it has taken the last one, not all in between. */
   #drawing: Promise<void> | undefined;
   #ended = false;
-  readonly #onResize = () => this.#draw();
+  #resizedAt = Number.NEGATIVE_INFINITY;
+  readonly #onResize = () => {
+    this.#resizedAt = this.#parts.clock.monotonicMs();
+  };
   readonly #onContinue = () => this.#takeTerminal();
   readonly #onExit = () => this.#restoreNow();
 
@@ -90,7 +96,7 @@ export class LiveView implements RunView {
     else void this.#region.print([textLine(line)]).then(() => this.#draw());
   }
 
-  async end(result: RunResult<unknown>, durationMs: number): Promise<void> {
+  async end(result: RunResult<unknown>, how: Pick<ResultPlace, 'durationMs' | 'isOpen'>): Promise<void> {
     this.#release();
     await this.#drawing;
     const { out, glyphs, clock, place } = this.#parts;
@@ -98,11 +104,11 @@ export class LiveView implements RunView {
     const answer = answerLines(result);
     const gap = answer.length === 0 ? [] : [textLine('')];
     await out.lines([
-      ...treeLines(this.#tree, out.size().columns, { glyphs, now: clock.now() }),
+      ...treeLines(this.#tree, out.size().columns, { glyphs, now: clock.now(), isLive: false }),
       ...gap,
       ...answer,
       textLine(''),
-      ...endingLines(result, { ...place, durationMs }),
+      ...endingLines(result, { ...place, ...how }),
     ]);
   }
 
@@ -132,8 +138,9 @@ export class LiveView implements RunView {
   }
 
   #draw(): void {
-    if (this.#ended || this.#drawing !== undefined) return;
     const { out, clock, glyphs, queue } = this.#parts;
+    const isResizing = clock.monotonicMs() - this.#resizedAt < RESIZE_MS;
+    if (this.#ended || isResizing || this.#drawing !== undefined) return;
     const frame = liveFrame(
       {
         tree: this.#tree,

@@ -1,7 +1,7 @@
 import { eventLine } from './event-line.ts';
 import { jsonText } from './json-text.ts';
 import { textLine } from './line.ts';
-import { answerLines, endingLines, type ResultPlace } from './result-lines.ts';
+import { answerLines, endingLines, type RunPlace } from './result-lines.ts';
 import type { RunView } from './run-view.ts';
 import type { TextWriter } from './text-writer.ts';
 
@@ -11,7 +11,7 @@ export interface LogViewParts {
   readonly err: TextWriter;
   readonly withContent: boolean;
   /** Where a run is, so that its end can say how to go on. */
-  readonly place: Omit<ResultPlace, 'durationMs'>;
+  readonly place: RunPlace;
 }
 
 /** One line for each thing that happens, then the answer and how it ended. */
@@ -26,8 +26,8 @@ export function plainView({ out, err, withContent, place }: LogViewParts): RunVi
     text: () => undefined,
     notice: (text) => void err.say(text),
     printed: (line) => void out.say(line),
-    async end(result, durationMs) {
-      await out.lines([...answerLines(result), ...endingLines(result, { ...place, durationMs })]);
+    async end(result, how) {
+      await out.lines([...answerLines(result), ...endingLines(result, { ...place, ...how })]);
     },
   };
 }
@@ -44,9 +44,9 @@ export function quietView({ out, err, place }: LogViewParts): RunView {
     text: () => undefined,
     notice: (text) => void err.say(text),
     printed: (line) => void err.say(line),
-    async end(result, durationMs) {
+    async end(result, how) {
       await out.lines(answerLines(result));
-      if (result.status !== 'completed') await err.lines(endingLines(result, { ...place, durationMs }));
+      if (result.status !== 'completed') await err.lines(endingLines(result, { ...place, ...how }));
     },
   };
 }
@@ -60,7 +60,7 @@ export function jsonView({ out, err, withContent, place }: LogViewParts): RunVie
     text: () => undefined,
     notice: (text) => void err.say(text),
     printed: (line) => void err.lines([textLine(line)]),
-    async end(result, durationMs) {
+    async end(result, { durationMs }) {
       const { sessionId } = place;
       await out.write(`${jsonText({ type: 'result', session: sessionId, durationMs, ...result })}\n`);
     },

@@ -3,14 +3,20 @@ import type { PendingApproval } from '../tools/approvals.ts';
 import { count, formatCount, formatMs, formatUsd } from './amounts.ts';
 import { type Line, type Span, shownLines, span, textLine } from './line.ts';
 
-/** What a result is told with besides itself. */
-export interface ResultPlace {
+/** Where a run is found again, in the words of the commands that go on with it. */
+export interface RunPlace {
   readonly sessionId: string;
-  readonly durationMs: number;
   /** FILE as it was given. */
   readonly file: string;
   /** ` --ledger PATH` where a command that follows needs it, else empty. */
   readonly ledgerOption: string;
+}
+
+/** What a result is told with besides itself. */
+export interface ResultPlace extends RunPlace {
+  readonly durationMs: number;
+  /** Whether the turn stands open in the ledger and can be resumed. */
+  readonly isOpen: boolean;
 }
 
 /** The text of a result: the answer, or what there was of it when the run ended. */
@@ -69,12 +75,8 @@ function nextLines(result: RunResult<unknown>, place: ResultPlace): readonly Lin
       textLine(`then: ${resume}${result.calls.length > 0 ? ' --indeterminate retry|abandon' : ''}`),
     ];
   }
-  const isOpen = result.status === 'failed' && LEAVES_OPEN.has(result.error.kind);
-  return isOpen ? [textLine(`the turn is open; go on with: ${resume}`)] : [];
+  return place.isOpen ? [textLine(`the turn is open; go on with: ${resume}`)] : [];
 }
-
-/** Failures after which the turn stands open in the ledger. */
-const LEAVES_OPEN: ReadonlySet<string> = new Set(['runtime-closed', 'session-lost', 'turn-open']);
 
 /** A request with the commands that decide it. */
 export function requestLines(request: PendingApproval, ledgerOption: string): readonly Line[] {

@@ -1,5 +1,6 @@
 import type { RunResult } from '../agent/run-result.ts';
 import type { RunEvent } from '../events/event-schemas.ts';
+import type { ResultPlace } from './result-lines.ts';
 
 /** One way to show a run: a live view, plain lines, JSON lines, or the answer alone. */
 export interface RunView {
@@ -16,5 +17,5 @@ export interface RunView {
   /** A line that a tool or the module itself printed. */
   printed(line: string): void;
   /** Called once, after the last event. Gives the terminal back. */
-  end(result: RunResult<unknown>, durationMs: number): Promise<void>;
+  end(result: RunResult<unknown>, how: Pick<ResultPlace, 'durationMs' | 'isOpen'>): Promise<void>;
 }

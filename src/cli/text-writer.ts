@@ -13,6 +13,8 @@ export interface TextWriter {
   /** True where a person looks at a terminal that can move its cursor. */
   readonly isTerminal: boolean;
   readonly hasColors: boolean;
+  /** Whether lines that are on the screen wrap anew when it is made narrower, before this process hears of it. */
+  readonly rewraps: boolean;
   /** Aborts when nobody reads any more. */
   readonly broken: AbortSignal;
   size(): WindowSize;
@@ -47,6 +49,8 @@ export function createTextWriter(
   return {
     isTerminal,
     hasColors,
+    // xterm cuts such lines. tmux and screen tell of a new size late: by then they hold frames that were cut to it.
+    rewraps: ['TMUX', 'STY', 'XTERM_VERSION'].every((name) => env[name] === undefined),
     broken: broken.signal,
     // Some pseudo-terminals say 0 until they are given a size.
     size: () => ({ columns: Math.max(8, stream.columns || 80), rows: Math.max(4, stream.rows || 24) }),

@@ -18,13 +18,16 @@ export interface TreeView {
   readonly glyphs: Glyphs;
   /** Milliseconds since the epoch. */
   readonly now: number;
+  /** False for the last picture of a run: what then seems under way was left where it was. */
+  readonly isLive: boolean;
 }
 
 /** Milliseconds a frame of the spinner stands. */
 export const SPINNER_MS = 120;
 
 /** The sign of work under way. */
-export function spinner({ glyphs, now }: TreeView): Span {
+export function spinner({ glyphs, now, isLive }: TreeView): Span {
+  if (!isLive) return span(glyphs.stopped, 'warn');
   const at = Math.floor(now / SPINNER_MS) % glyphs.spinner.length;
   return span(glyphs.spinner[at] ?? '*', 'accent');
 }

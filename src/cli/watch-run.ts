@@ -1,4 +1,5 @@
 import type { Run } from '../agent/run.ts';
+import type { RunResult } from '../agent/run-result.ts';
 import { systemClock } from '../clock.ts';
 import type { Runtime } from '../runtime.ts';
 import { ApprovalQueue } from './approval-queue.ts';
@@ -8,7 +9,7 @@ import { glyphsFor } from './glyphs.ts';
 import { type Interrupts, listenToSignals } from './interrupts.ts';
 import { LiveView } from './live-view.ts';
 import { jsonView, plainView, quietView } from './log-views.ts';
-import type { ResultPlace } from './result-lines.ts';
+import type { RunPlace } from './result-lines.ts';
 import type { RunView } from './run-view.ts';
 
 /** How a run is to be shown. */
@@ -25,7 +26,7 @@ export interface WatchParts {
   readonly runtime: Runtime;
   readonly run: Run<unknown>;
   readonly show: ShowOptions;
-  readonly place: Omit<ResultPlace, 'durationMs'>;
+  readonly place: RunPlace;
 }
 
 /** Shows a run to its end, with signals and approvals. Resolves with the exit code. */
@@ -49,7 +50,8 @@ export async function watchRun(parts: WatchParts): Promise<ExitCode> {
     await shown.start();
     const [result] = await Promise.all([run.result, showEvents(parts, shown), showText(text, shown)]);
     cli.flushPrinted();
-    await shown.end(result, systemClock.monotonicMs() - startedAt);
+    const durationMs = systemClock.monotonicMs() - startedAt;
+    await shown.end(result, { durationMs, isOpen: await isLeftOpen(parts, result) });
     return exitCodeOf(result);
   } finally {
     signals.dispose();
@@ -73,6 +75,13 @@ function viewOf(parts: WatchParts, signals: Interrupts): RunView {
     decide: (id, decision) => runtime.approvals.decide(id, decision),
     interrupt: () => signals.interrupt(),
   });
+}
+
+/** Asked of the ledger: a failure may have left the turn open or closed it. */
+async function isLeftOpen({ runtime, run }: WatchParts, { status }: RunResult<unknown>): Promise<boolean> {
+  if (status !== 'failed') return false;
+  const reports = await runtime.recover(run.sessionId).catch(() => []);
+  return reports.length > 0;
 }
 
 async function showEvents({ run, cli }: WatchParts, view: RunView): Promise<void> {
