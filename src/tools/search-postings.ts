@@ -23,7 +23,7 @@ const FIELD_RULES = {
   schema: { weight: 0.3, lengthShare: 0.6, minNorm: 0, maxNorm: Number.POSITIVE_INFINITY },
 } as const satisfies Readonly<Record<string, FieldRule>>;
 
-export type FieldName = keyof typeof FIELD_RULES;
+type FieldName = keyof typeof FIELD_RULES;
 // The keys of the table above, which Object.keys widens to strings.
 const FIELD_NAMES = Object.keys(FIELD_RULES) as readonly FieldName[];
 
@@ -31,7 +31,7 @@ const FIELD_NAMES = Object.keys(FIELD_RULES) as readonly FieldName[];
 export type DocumentTerms = Readonly<Record<FieldName, readonly string[]>>;
 
 /** Where a term occurs: `documents[i]` holds it with the strength `strengths[from + i]`. */
-export interface TermPostings {
+interface TermPostings {
   readonly documents: readonly number[];
   readonly strengths: Float32Array;
   readonly from: number;

@@ -1,9 +1,9 @@
 import { analyse, hasUnspaced } from './search-analyser.ts';
 
 /** Characters of a query that are looked at. */
-export const MAX_QUERY_CHARS = 1_600;
+const MAX_QUERY_CHARS = 1_600;
 /** Distinct terms of a query that are looked at. */
-export const MAX_QUERY_TERMS = 48;
+const MAX_QUERY_TERMS = 48;
 const MAX_SELECTED = 100;
 const MAX_SELECT_CHARS = 16_384;
 
