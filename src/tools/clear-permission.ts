@@ -65,7 +65,11 @@ async function verdictOn(
   request: ApprovalRequest,
 ): Promise<PermissionDecision> {
   const { approvals } = call.scope;
-  if (request.kind === 'question') return { type: 'ask' };
+  if (request.kind === 'question') {
+    // A policy may forbid asking; nothing but a person can answer.
+    const verdict = await judge(call, bound, request, undefined);
+    return verdict.type === 'deny' ? verdict : { type: 'ask' };
+  }
   const remembered = approvals.remembered(request.scopeKey);
   const verdict = await judge(call, bound, request, remembered);
   // A decision made while the policies thought covers this call as much as one made before.
