@@ -62,13 +62,18 @@ describe.skipIf(!hasScript && process.env['CI'] !== 'true')('the main job in a t
     expect(existsSync(out)).toBe(false);
   });
 
-  it('leaves the request open on Ctrl-C, and says how to go on', async () => {
+  it.each([
+    ['Enter', '\r'],
+    ['Ctrl-C', '\u0003'],
+    ['Ctrl-D', '\u0004'],
+  ])('leaves the request open on %s, and says how to go on', async (_, key) => {
     const place = madeFolder({ 'work/a.md': 'text\n' });
     const out = join(place, 'report.md');
     const args = [join(place, 'work'), '--out', out, '--ledger', join(place, 'l.db')];
-    const { code, seen } = await inTerminal(args, [['leave it open: ', '\u0003']]);
+    const { code, seen } = await inTerminal(args, [['leave it open: ', key]]);
     expect(code).toBe(3);
     expect(seen).toContain('Paused. Decide in any terminal, then go on:');
+    expect(seen).toMatch(/-- approve (s-\w+)\.1\.3\.0\.ask --ledger [\s\S]* --resume \1\b/);
     expect(existsSync(out)).toBe(false);
   });
 });
