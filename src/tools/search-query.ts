@@ -59,6 +59,7 @@ const ORDERS = new RegExp(
     '(?:ignore|disregard|forget|override) [^.!?\\n]{0,40}?\\b(?:instructions?|prompts?|guidelines)',
     '(?:ignore|disregard|forget) (?:all |everything |of )*(?:the )?(?:above|previous|prior|else)',
     '(?:ignore|disregard|forget) everything',
+    'you are now|from now on|pretend (?:that )?you are',
   ].join('|')})\\b[^.!?\\n]*`,
   'gi',
 );
@@ -71,7 +72,8 @@ function descriptionIn(query: string): string {
 
 const MAX_IDENTIFIERS = 8;
 /** Words tied together as only identifiers are: `read_file`, `github__list-issues`, `api.getUser`, `getUser`. */
-const IDENTIFIER = /[A-Za-z0-9]+(?:[_.:/-]+[A-Za-z0-9]+)+|(?<![A-Za-z0-9])[A-Za-z]*[a-z][A-Z][A-Za-z0-9]*/g;
+const IDENTIFIER =
+  /(?<![A-Za-z0-9])(?:[A-Za-z0-9]+(?:[_.:/-]+[A-Za-z0-9]+)+|[A-Za-z]*[a-z][A-Z][A-Za-z0-9]*)/g;
 const LATIN_RUN = /[A-Za-z0-9]+(?:[_.:/-]+[A-Za-z0-9]+)*/g;
 
 /**
