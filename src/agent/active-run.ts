@@ -4,7 +4,7 @@ import type { IdSource } from '../ids.ts';
 import type { NewRecord } from '../ledger/records.ts';
 import type { TurnFacts } from '../ledger/turn-facts.ts';
 import { wasAdmitted } from '../tools/refusals.ts';
-import { type BudgetOptions, createRunBudget } from '../turn/run-budget.ts';
+import { BUDGET_FAILURE, type BudgetOptions, createRunBudget } from '../turn/run-budget.ts';
 import type { SteeringOutcome } from '../turn/steering-queue.ts';
 import type { StopCause } from '../turn/stop-signal.ts';
 import type { RunScope, TurnScope } from '../turn/turn-scope.ts';
@@ -126,12 +126,16 @@ export class ActiveRun {
   }
 
   #armWallClock(): void {
+    const { clock } = this.#options;
     const { wallMs } = this.scope.budget.options;
     if (this.#wallTimer !== undefined || wallMs === undefined || !Number.isFinite(wallMs)) return;
-    this.#wallTimer = this.#options.clock.setTimeout(
+    const startedMs = clock.monotonicMs();
+    this.#wallTimer = clock.setTimeout(
       () => {
         const message = `the wall clock budget of ${wallMs} ms is used up`;
-        this.stop({ type: 'failed', failure: { kind: 'wall-clock-budget', message } });
+        const failure = { kind: BUDGET_FAILURE.wallMs, message };
+        const used = Math.round(clock.monotonicMs() - startedMs);
+        this.stop({ type: 'failed', failure, exceeded: { budget: 'wallMs', limit: wallMs, used } });
       },
       Math.min(wallMs, 0x7fffffff),
     );

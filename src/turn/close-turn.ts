@@ -2,6 +2,7 @@ import { SwarmError } from '../errors.ts';
 import type { JsonValue } from '../ledger/content.ts';
 import type { Failure, NewRecord, RecordData, StopReason, TurnStatus } from '../ledger/records.ts';
 import { endLeftStep } from './left-step.ts';
+import { exceededRecord } from './run-budget.ts';
 import type { StopCause } from './stop-signal.ts';
 import type { TurnScope } from './turn-scope.ts';
 
@@ -55,7 +56,8 @@ export async function closeTurn(scope: TurnScope, cause: StopCause): Promise<Tur
   if (last.type === 'detached') return detachTurn(scope, { kind: last.code, message: last.reason });
   scope.stop.seal();
   const closed = closedData(scope, last);
-  await commitClosed(scope, closed);
+  const exceeded = last.type === 'failed' ? last.exceeded : undefined;
+  await commitClosed(scope, closed, exceeded === undefined ? [] : [exceededRecord(scope.turnId, exceeded)]);
   scope.machine.send({ type: 'CLOSED' });
   return {
     type: 'closed',
@@ -102,12 +104,17 @@ function stopReasonOf(kind: string, scope: TurnScope): StopReason {
   return scope.machine.context.stopReason === 'step-limit' ? 'step-limit' : 'error';
 }
 
-async function commitClosed(scope: TurnScope, end: ClosedEnd): Promise<void> {
+async function commitClosed(
+  scope: TurnScope,
+  end: ClosedEnd,
+  before: readonly NewRecord[] = [],
+): Promise<void> {
   await scope.steering.ready();
   const undelivered = scope.steering.close(`the turn ended (${end.status})`);
   const { total } = scope.turnUsage;
   const { leftStep } = scope.progress;
   const batch: NewRecord[] = [
+    ...before,
     ...(leftStep === undefined ? [] : endLeftStep(scope.turnId, leftStep, end.error)),
     ...undelivered.records,
     ...(scope.tools.activated.size === 0

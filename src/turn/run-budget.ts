@@ -1,5 +1,6 @@
 import { SwarmError } from '../errors.ts';
 import type { Usage } from '../ledger/content.ts';
+import type { NewRecord } from '../ledger/records.ts';
 
 /** Hard bounds over everything one run causes. An absent one is no bound; 0 allows none. */
 export interface BudgetOptions {
@@ -21,9 +22,14 @@ export interface BudgetRefusal {
   readonly used: number;
 }
 
-/** Failure kinds by which a used-up budget ends a run. */
+/** The fact that a bound is used up. */
+export function exceededRecord(turn: string, { budget, limit, used }: BudgetRefusal): NewRecord {
+  return { type: 'budget.exceeded', turn, data: { budget, limit, used } };
+}
+
+/** Failure kinds by which a used-up budget ends a run; that of steps is the kind of `limits.steps` too. */
 export const BUDGET_FAILURE: Readonly<Record<keyof BudgetOptions, string>> = {
-  steps: 'step-budget',
+  steps: 'step-limit',
   toolCalls: 'tool-call-budget',
   tokens: 'token-budget',
   costUsd: 'cost-budget',
@@ -37,7 +43,8 @@ export interface RunBudget {
   readonly options: BudgetOptions;
   /** Takes a step, or says which bound forbids it. */
   reserveStep(): BudgetRefusal | undefined;
-  reserveCall(): BudgetRefusal | undefined;
+  /** `isFirst` for the first refusal of the run: the others say nothing new. */
+  reserveCall(): (BudgetRefusal & { readonly isFirst: boolean }) | undefined;
   reserveAgent(): BudgetRefusal | undefined;
   /** Counts what a step reported. */
   noteUsage(usage: Usage): void;
@@ -71,6 +78,7 @@ export function createRunBudget(options: BudgetOptions): RunBudget {
     if (refusal === undefined) used[budget] += 1;
     return refusal;
   };
+  let callsRefused = 0;
   const noteUsage = (usage: Usage) => {
     used.tokens += usage.totalTokens ?? (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);
     used.costUsd += usage.costUsd ?? 0;
@@ -80,7 +88,12 @@ export function createRunBudget(options: BudgetOptions): RunBudget {
       return bounds;
     },
     reserveStep: () => over('tokens') ?? over('costUsd') ?? reserve('steps'),
-    reserveCall: () => reserve('toolCalls'),
+    reserveCall() {
+      const refusal = reserve('toolCalls');
+      if (refusal === undefined) return undefined;
+      callsRefused += 1;
+      return { ...refusal, isFirst: callsRefused === 1 };
+    },
     reserveAgent: () => reserve('agents'),
     noteUsage,
     restore(before, earlier) {

@@ -6,6 +6,7 @@ import type { Settlement, SettlementScope } from '../tools/settlement.ts';
 import { settleCall } from '../tools/settlement.ts';
 import { createStepAdmission, type StepAdmission } from '../tools/step-admission.ts';
 import { type CallSlots, createCallSlots } from './call-slots.ts';
+import { exceededRecord } from './run-budget.ts';
 import type { TurnScope } from './turn-scope.ts';
 
 /** Calls of one step and the view of tools they were made under. */
@@ -174,6 +175,13 @@ function stepAdmission(scope: TurnScope, { calls, visible }: StepCalls): StepAdm
   return admission;
 }
 
+function reserveCall({ run, session, turnId }: TurnScope): string | undefined {
+  const refusal = run.budget.reserveCall();
+  // The refusal itself is committed after it, which is where a store that fails is told.
+  if (refusal?.isFirst === true) session.log.commit([exceededRecord(turnId, refusal)]).catch(() => undefined);
+  return refusal?.budget;
+}
+
 interface StepPorts {
   readonly slots: CallSlots;
   readonly watch: ParkWatch;
@@ -206,7 +214,7 @@ function settlementScope(scope: TurnScope, step: StepCalls, { slots, watch }: St
     toolsForbidden: step.toolsForbidden,
     commit: (batch) => session.log.commit(batch),
     gate: (name, subject) => plan.gates.run(name, subject, scope.stop.signal),
-    reserveCall: () => run.budget.reserveCall()?.budget,
+    reserveCall: () => reserveCall(scope),
     enterSlot: (callId) => slots.enter(callId),
     onParked(callId, again) {
       // A restored turn counts those that waited before.

@@ -1,10 +1,12 @@
 import type { Failure } from '../ledger/records.ts';
+import type { BudgetRefusal } from './run-budget.ts';
 
 /** Why a turn will not go on. */
 export type StopCause =
   | { readonly type: 'cancelled'; readonly reason: string }
   | { readonly type: 'interrupted'; readonly reason: string }
-  | { readonly type: 'failed'; readonly failure: Failure }
+  /** `exceeded`: the bound that was hit, if nobody has recorded it yet. */
+  | { readonly type: 'failed'; readonly failure: Failure; readonly exceeded?: BudgetRefusal }
   /** The turn stays open in the ledger and leaves this process: closing runtime or lost session. */
   | { readonly type: 'detached'; readonly reason: string; readonly code: 'runtime-closed' | 'session-lost' };
 

@@ -5,7 +5,7 @@ import type { PromptMessage } from '../model/adapter.ts';
 import type { RequestDraft } from './context-stage.ts';
 import { spentStep } from './left-step.ts';
 import { type ProjectedRequest, projectRequest } from './request-projection.ts';
-import { BUDGET_FAILURE } from './run-budget.ts';
+import { BUDGET_FAILURE, exceededRecord } from './run-budget.ts';
 import type { SteeringLease } from './steering-queue.ts';
 import { runStep, type StepEnd, type StepPlan } from './step-runner.ts';
 import { projectTools, type ToolView } from './tool-projection.ts';
@@ -30,7 +30,7 @@ export async function takeStep(
   if (spent !== undefined) return { type: 'refused', failure: spent, event: 'projection' };
   const refusal = reopened === undefined ? scope.run.budget.reserveStep() : undefined;
   if (refusal !== undefined) {
-    await scope.session.log.commit([{ type: 'budget.exceeded', turn: scope.turnId, data: refusal }]);
+    await scope.session.log.commit([exceededRecord(scope.turnId, refusal)]);
     const kind = BUDGET_FAILURE[refusal.budget];
     const message = `the ${refusal.budget} budget of ${refusal.limit} is used up`;
     return { type: 'refused', failure: { kind, message }, event: 'budget' };
