@@ -27,6 +27,27 @@ describe.each(LEDGER_KINDS)('runs that pause for approval (%s)', (kind) => {
     expect(lastResults(model, 1)).toEqual(['del a']);
   });
 
+  it('T9 [pay, ask, ask] surfaces both requests at once and pays once over pauses and resumes', async () => {
+    const step = reply().call('pay', { id: 'a' }).call('ask', { id: 'b' }).call('ask', { id: 'c' });
+    const { runtime, run, agent, spy, model, finish } = await startApprovalRun(
+      kind,
+      [step, reply().text('Done.')],
+      {
+        ...pause,
+        tools: (tools) => [tools.tool('pay'), tools.tool('ask', undefined, { needsApproval: true })],
+      },
+    );
+    expect(await run.result).toMatchObject({ status: 'paused', approvals: { length: 2 } });
+    for (const { id } of await runtime.approvals.pending()) {
+      await runtime.approvals.decide(id, approve);
+      await runtime.resume(agent, run.sessionId, { onApproval: 'pause' }).result;
+    }
+    expect((await finish()).records.at(-1)?.type).toBe('turn.closed');
+    expect(spy.entries.map(({ toolName, id }) => `${toolName} ${id}`)).toEqual(['pay a', 'ask b', 'ask c']);
+    expect(lastResults(model, 1)).toEqual(['pay a', 'ask b', 'ask c']);
+    expect(model.requests).toHaveLength(2);
+  });
+
   it('pause only when nothing else of the step runs', async () => {
     const gate = createGate();
     const { run, ledger } = await startApprovalRun(
