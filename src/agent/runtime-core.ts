@@ -102,6 +102,7 @@ export class RuntimeCore {
     const host = createLifecycleHost({
       clock: this.clock,
       ...(machines === undefined ? {} : { machines }),
+      wants: (session) => inspect !== undefined || this.registry.hooksOf(session).length > 0,
       observe: (record) => {
         inspect?.observe(record);
         if (record.hook !== undefined) this.hookRunner.observe(this.registry.hooksOf(record.session), record);

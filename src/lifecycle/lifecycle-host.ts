@@ -75,6 +75,8 @@ function createEmitter(options: LifecycleHostOptions): Pick<InstancePorts, 'emit
     fault,
     emit(kind, ids, facts) {
       seq += 1;
+      // A record nobody would look at is not built; what no state accepts is recorded in any case.
+      if (facts.illegal !== true && facts.fault !== true && options.wants?.(ids.session) === false) return;
       waiting.push(buildRecord(kind, ids, { seq, at: options.clock.now() }, facts));
       if (observing) return;
       observing = true;

@@ -69,6 +69,8 @@ export interface LifecycleHostOptions {
   readonly clock: Clock;
   /** Called once for each record, in `seq` order, after the transition. What it throws is a fault, not a stop. */
   readonly observe?: (record: TransitionRecord) => void;
+  /** Whether anybody looks at records of a session now. Default: always. Illegal events are recorded in any case. */
+  readonly wants?: (session: string) => boolean;
   readonly onFault?: (fault: LifecycleFault) => void;
 }
 
