@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { memoryLedger } from '../../src/ledger/memory-ledger.ts';
 import { ledgerContract } from '../../src/testing/ledger-contract.ts';
 
