@@ -165,6 +165,7 @@ export async function steerTurn(
   try {
     await turn.session.log.commit([accepted]);
     queued = turn.steering.add(id, admitted.text);
+    turn.session.steered();
   } catch {
     // The session was lost while the text was on its way.
     return { delivered: false, reason: 'the turn is over' };

@@ -135,7 +135,7 @@ async function resumeTurn(
   }
   const turn = await withArguments(facts.openTurn, parts.ledger);
   // The ceiling of the turn is the one it was opened with: what a newer definition adds stays out.
-  const plan = planTurn(request.agent, parts, { ...request, opened: turn.opened.data.bound });
+  const plan = planTurn(request.agent, parts, { ...request, opened: turn.opened.data });
   request.run.scope.budget.reserveAgent();
   request.run.takeUp(turn);
   const records = await parts.ledger.read(request.identity.session);
@@ -171,6 +171,7 @@ async function drive(
   run.attach(scope);
   const end = await runTurn(scope, entry);
   session.setTurn(undefined);
+  if (end.type === 'detached' && end.failure.kind !== 'runtime-closed') session.broke(end.failure.kind);
   // A turn without an end in this process leaves its machines behind.
   if (end.type !== 'closed') session.parts.lifecycle.stopTree(scope.turnId);
   return resultOfTurn(end, {

@@ -42,10 +42,11 @@ export interface OpenSession {
   readonly facts: SessionFacts;
   readonly log: SessionLog;
   readonly parts: SessionParts;
-  readonly machine: Lifecycle<'agent'>;
   turnSession(agentPath: readonly string[]): TurnSession;
   /** Makes a turn the one that steering, decisions and stops go to; call again without it when it is over. */
   setTurn(scope: TurnScope | undefined): void;
+  /** The turn ended without a terminal fact because its facts cannot be written. */
+  broke(kind: string): void;
 }
 
 /** One thing a session does at a time. */
@@ -129,7 +130,7 @@ export class SessionActor {
     this.#mailbox.push(job);
     // What is under way keeps the hooks it began with.
     if (this.#draining === undefined) this.#hooks = [...this.#parts.hooks, ...job.hooks];
-    this.#tellMachine(job);
+    if (job.wakes !== 'nothing') this.#queueInMachine(job);
     this.#draining ??= this.#drain();
     return 'accepted';
   }
@@ -145,20 +146,29 @@ export class SessionActor {
     while (this.#draining !== undefined) await this.#draining;
   }
 
-  #tellMachine(job: SessionJob): void {
-    if (job.wakes === 'nothing') return;
+  /** At rest an input starts the next turn; while one is under way it waits in the mailbox. */
+  #queueInMachine(job: SessionJob): void {
+    const { root, parent } = job.identity;
+    const parentId = parent === undefined ? {} : { parentId: parent };
     this.#machine ??= this.#parts.lifecycle.start('agent', {
       id: this.sessionId,
-      rootId: job.identity.root,
+      rootId: root,
       session: this.sessionId,
-      ...(job.identity.parent === undefined ? {} : { parentId: job.identity.parent }),
-      input: {
-        agentId: this.sessionId,
-        maxRestarts: 0,
-        ...(job.identity.parent === undefined ? {} : { parentId: job.identity.parent }),
-      },
+      ...parentId,
+      // A fault costs the turn, not the session: what waits in the mailbox gets a session opened anew.
+      input: { agentId: this.sessionId, maxRestarts: Number.POSITIVE_INFINITY, ...parentId },
     });
-    this.#machine.send(job.wakes === 'message' ? { type: 'MESSAGE' } : { type: 'WAKE', reason: 'resume' });
+    if (this.#machine.state !== 'idle' && job.wakes === 'message') this.#machine.send({ type: 'MESSAGE' });
+    else if (this.#draining === undefined) this.#wakeMachine(job);
+  }
+
+  /** Brings the machine to where a turn is under way, if it is not there. */
+  #wakeMachine(job: SessionJob): void {
+    const machine = this.#machine;
+    if (job.wakes === 'nothing' || machine === undefined) return;
+    if (machine.state === 'faulted') machine.send({ type: 'RESTART' });
+    if (machine.state === 'running') return;
+    machine.send(job.wakes === 'message' ? { type: 'MESSAGE' } : { type: 'WAKE', reason: 'resume' });
   }
 
   async #drain(): Promise<void> {
@@ -176,6 +186,8 @@ export class SessionActor {
   }
 
   async #runJob(job: SessionJob): Promise<void> {
+    this.#wakeMachine(job);
+    let broken: string | undefined;
     try {
       const held = await this.#hold(job);
       const records = await this.#parts.ledger.read(this.sessionId);
@@ -184,28 +196,33 @@ export class SessionActor {
       held.effects.recover(lastTurnRecords(records, facts), facts.effectsDone);
       // A new turn makes the last one an older one, whose effects nobody looks for any more.
       if (job.wakes === 'message') await held.effects.idle();
-      await job.run(this.#openSession(held, facts));
+      await job.run({
+        ...this.#openSession(held, facts),
+        broke(kind) {
+          broken = kind;
+        },
+      });
       await held.effects.idle();
     } catch (error) {
       job.refuse(failureOf(error));
     } finally {
       this.#setTurn(undefined);
-      if (job.wakes !== 'nothing') this.#machine?.send({ type: 'TURN_DONE', status: 'done' });
+      if (job.wakes !== 'nothing') {
+        this.#machine?.send(
+          broken === undefined
+            ? { type: 'TURN_DONE', status: 'done' }
+            : { type: 'TURN_BROKEN', kind: broken },
+        );
+      }
     }
   }
 
-  #openSession(held: Held, facts: SessionFacts): OpenSession {
+  #openSession(held: Held, facts: SessionFacts): Omit<OpenSession, 'broke'> {
     const parts = this.#parts;
-    const machine = this.#machine;
     return {
       facts,
       log: held.log,
       parts,
-      get machine() {
-        if (machine === undefined)
-          throw new SwarmError('machine-fault', 'a job without an agent has no machine');
-        return machine;
-      },
       setTurn: (scope) => this.#setTurn(scope),
       turnSession: (agentPath) => ({
         sessionId: this.sessionId,
@@ -219,6 +236,10 @@ export class SessionActor {
         lifecycle: parts.lifecycle,
         random: parts.random,
         report: (record) => this.#report(held.log, record),
+        steered: () => {
+          // A turn that pauses meanwhile keeps the text in the ledger.
+          if (this.#machine?.state === 'running') this.#machine.send({ type: 'STEER' });
+        },
       }),
     };
   }

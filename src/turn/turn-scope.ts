@@ -68,6 +68,8 @@ export interface TurnSession {
   readonly random: () => number;
   /** Records a fact that may come when the turn is over and the session given back. Never throws. */
   report(record: NewRecord): void;
+  /** A text for the turn was accepted. */
+  steered(): void;
 }
 
 /**
