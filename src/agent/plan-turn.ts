@@ -2,8 +2,8 @@ import { resolveLimits } from '../limits.ts';
 import {
   type DiscoveryOptions,
   type DiscoveryPolicy,
-  PRESETS,
   resolveDiscovery,
+  withoutDiscovery,
 } from '../tools/discovery-policy.ts';
 import { narrowBinding } from '../tools/narrow-binding.ts';
 import type { TurnPlan } from '../turn/turn-scope.ts';
@@ -14,15 +14,15 @@ import type { SessionParts } from './session-actor.ts';
 export interface PlanRequest {
   /** A hard ceiling of the run, by tool name. */
   readonly boundTools?: readonly string[] | undefined;
-  /** Tools the turn was opened with, where it is resumed. */
-  readonly opened?: readonly string[];
+  /** What the turn was opened with, where it is resumed. */
+  readonly opened?: { readonly bound: readonly string[]; readonly discovery: string };
   readonly discovery?: DiscoveryOptions | undefined;
 }
 
 /** Resolves an agent's definition for one turn. Ceilings only narrow what the agent is bound to. */
 export function planTurn(agent: AnyAgent, parts: SessionParts, request: PlanRequest): TurnPlan {
   let { binding } = agent;
-  for (const names of [request.opened, request.boundTools])
+  for (const names of [request.opened?.bound, request.boundTools])
     if (names !== undefined) binding = narrowBinding(binding, names);
   const hooks = agent.hooks === undefined ? parts.hooks : [...parts.hooks, agent.hooks];
   return {
@@ -40,10 +40,14 @@ export function planTurn(agent: AnyAgent, parts: SessionParts, request: PlanRequ
   };
 }
 
-/** The nearest word wins. A ceiling without the search tool means that nothing may be found: all is direct. */
+/**
+ * The nearest word wins; a resumed turn goes on under the preset it was opened with. A ceiling without the tools that
+ * reach deferred ones means that nothing may be found: all is direct.
+ */
 function discoveryOf(agent: AnyAgent, parts: SessionParts, request: PlanRequest): DiscoveryPolicy {
-  const policy = resolveDiscovery([parts.discovery, agent.discovery, request.discovery]);
+  const layers = [parts.discovery, agent.discovery, request.discovery];
+  const policy = resolveDiscovery(layers, request.opened?.discovery);
   const { boundTools } = request;
-  if (boundTools === undefined || boundTools.includes(policy.searchToolName)) return policy;
-  return { ...policy, ...PRESETS.off, preset: 'off' };
+  if (boundTools === undefined || policy.ownTools.every((name) => boundTools.includes(name))) return policy;
+  return withoutDiscovery(policy);
 }

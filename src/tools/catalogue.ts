@@ -46,9 +46,7 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
     policy,
     direct: sorted.filter((bound) => !deferredNames.has(bound.name)),
     deferred,
-    inventory: policy.inventory
-      ? inventoryText(deferred, policy.searchToolName, policy.maxInventoryChars)
-      : '',
+    inventory: inventoryText(deferred, policy),
     isDeferred: (name) => deferredNames.has(name),
     index: () => sharedIndex(binding, deferred),
   };
@@ -65,16 +63,23 @@ function appliesTo(bound: BoundTool, scope: ToolScope): boolean {
 
 function deferredOf(tools: readonly BoundTool[], options: CatalogueOptions): ReadonlySet<string> {
   const { policy } = options;
-  if (policy.preset === 'off') return new Set();
+  // Without a tool to reach them, deferred tools would be lost.
+  if (policy.ownTools.length === 0) return new Set();
+  const deferrable = policy.gatedTools === 'inline' ? tools.filter((bound) => !isGated(bound)) : tools;
   const { direct } = policy;
   if (direct !== undefined) {
     const baseline = new Set(direct);
-    return new Set(tools.flatMap((bound) => (baseline.has(bound.name) ? [] : [bound.name])));
+    return new Set(deferrable.flatMap((bound) => (baseline.has(bound.name) ? [] : [bound.name])));
   }
-  const always = tools.filter((bound) => bound.tool.defer === 'always');
-  const auto = tools.filter((bound) => bound.tool.defer === 'auto');
+  const always = deferrable.filter((bound) => bound.tool.defer === 'always');
+  const auto = deferrable.filter((bound) => bound.tool.defer === 'auto');
   const deferred = autoPays(auto, options) ? [...always, ...auto] : always;
   return new Set(deferred.map((bound) => bound.name));
+}
+
+/** Whether a person may be asked before the tool runs, or in its place. */
+export function isGated({ tool }: BoundTool): boolean {
+  return tool.needsApproval !== false || tool.parks !== undefined;
 }
 
 /** Whether the `auto` tools are deferred: all of them or none. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { SwarmError } from '../errors.ts';
+import type { Model } from '../model/adapter.ts';
 import type { SearchableTool, ToolRanker } from './search-index.ts';
 import type { Reranker } from './search-rerank.ts';
 
@@ -32,13 +33,39 @@ export interface DiscoveryOptions {
   /** Reorders what the ranker found, within `rerankTimeoutMs` (default 2,000). */
   readonly reranker?: Reranker;
   readonly rerankTimeoutMs?: number;
+  /**
+   * Whether a call to a placeholder runs when its arguments fit. Default true; with false it only shows the model the
+   * parameters. Presets without placeholders have no such calls.
+   */
+  readonly directCalls?: boolean;
+  /**
+   * Text for the model that goes with the result which activates tools, once a turn for each of them: what it must
+   * know to use them. A throw counts as no text.
+   */
+  readonly activationNote?: (names: readonly string[]) => string | undefined;
+  /** How calls that cannot be used as they are written are mended. */
+  readonly repair?: RepairOptions;
+}
+
+/**
+ * Mending of calls. What can be told without a model is always mended first: names by case and the like, arguments by
+ * unwrapping and by the types of the schema. A call gets one model request at most, whose usage is counted.
+ */
+export interface RepairOptions {
+  /** `case` (default): no model is asked for a name. `model`: one is asked which visible tool was meant, if any. */
+  readonly names?: 'case' | 'model';
+  /** Mends arguments that break their schema; without it they are refused. For names the agent's own model stands in. */
+  readonly model?: Model;
 }
 
 /** What a preset differs in. Everything after the availability gate is the same for all of them. */
 export interface DiscoveryPolicy {
   readonly preset: DiscoveryPreset;
-  /** What becomes of a call to a deferred tool that is not active. */
-  readonly hiddenCall: 'reject' | 'shape-gated';
+  /**
+   * What becomes of a call to a deferred tool that is not active: refused; run where its arguments fit and else
+   * answered with its parameters; always answered with its parameters.
+   */
+  readonly hiddenCall: 'reject' | 'shape-gated' | 'teach';
   /** How long an activation lives. */
   readonly retention: 'turn' | 'replay';
   /** What a deferred tool looks like in a request before it is active. */
@@ -51,9 +78,13 @@ export interface DiscoveryPolicy {
   readonly activation: 'search' | 'group';
   /** Whether `select:` and bare names are forms of their own. */
   readonly queryForms: 'text' | 'select';
-  /** Names of deferred tools in the system text. */
-  readonly inventory: boolean;
+  /** What the system text says of deferred tools. */
+  readonly inventory: 'names' | 'groups' | 'none';
+  /** Whether tools that ask for approval are deferred like others. */
+  readonly gatedTools: 'deferred' | 'inline';
   readonly searchToolName: string;
+  /** The runtime's own tools through which deferred ones are reached; the first is `searchToolName`. */
+  readonly ownTools: readonly string[];
   readonly direct: readonly string[] | undefined;
   readonly maxResults: number;
   readonly maxSchemaChars: number;
@@ -61,6 +92,8 @@ export interface DiscoveryPolicy {
   readonly ranker: DiscoveryOptions['ranker'];
   readonly reranker: Reranker | undefined;
   readonly rerankTimeoutMs: number;
+  readonly activationNote: DiscoveryOptions['activationNote'];
+  readonly repair: RepairOptions;
 }
 
 type PresetRow = Pick<
@@ -73,8 +106,11 @@ type PresetRow = Pick<
   | 'activation'
   | 'queryForms'
   | 'inventory'
-  | 'searchToolName'
+  | 'gatedTools'
+  | 'ownTools'
 >;
+
+const SEARCH_TOOL = 'tool_search';
 
 const SEARCH: PresetRow = {
   hiddenCall: 'reject',
@@ -84,8 +120,9 @@ const SEARCH: PresetRow = {
   exposition: 'project',
   activation: 'search',
   queryForms: 'text',
-  inventory: true,
-  searchToolName: 'tool_search',
+  inventory: 'names',
+  gatedTools: 'deferred',
+  ownTools: [SEARCH_TOOL],
 };
 
 const PLACEHOLDER: PresetRow = {
@@ -94,8 +131,8 @@ const PLACEHOLDER: PresetRow = {
   retention: 'replay',
   wire: 'placeholder',
   queryForms: 'select',
-  inventory: false,
-  searchToolName: 'ToolSearch',
+  inventory: 'none',
+  ownTools: ['ToolSearch'],
 };
 
 /** The table of what each preset differs in. */
@@ -105,13 +142,20 @@ export const PRESETS: Readonly<Record<DiscoveryPreset, PresetRow>> = {
     ...SEARCH,
     retention: 'replay',
     activation: 'group',
-    inventory: false,
-    searchToolName: 'load_tools',
+    inventory: 'none',
+    ownTools: ['load_tools'],
   },
   placeholder: PLACEHOLDER,
   'placeholder-static': { ...PLACEHOLDER, carrier: 'result' },
-  invoke: { ...SEARCH, exposition: 'invoke', inventory: false },
-  off: { ...SEARCH, inventory: false },
+  invoke: {
+    ...SEARCH,
+    hiddenCall: 'teach',
+    exposition: 'invoke',
+    inventory: 'groups',
+    gatedTools: 'inline',
+    ownTools: [SEARCH_TOOL, 'tool_inspect', 'tool_invoke'],
+  },
+  off: { ...SEARCH, inventory: 'none', ownTools: [] },
 };
 
 const MAX_RESULTS = 20;
@@ -134,7 +178,19 @@ const optionsSchema = z.strictObject({
     .custom<Reranker>((value) => typeof value === 'object' && value !== null && 'rank' in value)
     .optional(),
   rerankTimeoutMs: z.number().min(0).optional(),
+  directCalls: z.boolean().optional(),
+  activationNote: fn.optional(),
+  repair: z
+    .strictObject({
+      names: z.enum(['case', 'model']).optional(),
+      model: z.custom<Model>(isModel, 'must be a model').optional(),
+    })
+    .optional(),
 });
+
+function isModel(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'step' in value && typeof value.step === 'function';
+}
 
 /** @throws SwarmError 'invalid-definition' naming the field; `where` says whose options they are */
 export function checkDiscovery(options: DiscoveryOptions | undefined, where: string): void {
@@ -146,13 +202,18 @@ export function checkDiscovery(options: DiscoveryOptions | undefined, where: str
   throw new SwarmError('invalid-definition', `${where}: ${path}: ${issue?.message ?? 'unusable'}`);
 }
 
-/** The policy of one turn. `layers` from the farthest (runtime) to the nearest (run). */
-export function resolveDiscovery(layers: readonly (DiscoveryOptions | undefined)[]): DiscoveryPolicy {
+/**
+ * The policy of one turn. `layers` from the farthest (runtime) to the nearest (run). `preset` overrides what they say:
+ * a turn goes on under the preset it was opened with.
+ */
+export function resolveDiscovery(
+  layers: readonly (DiscoveryOptions | undefined)[],
+  preset?: string,
+): DiscoveryPolicy {
   const merged: DiscoveryOptions = Object.assign({}, ...layers.map(defined));
-  const preset = merged.preset ?? 'search';
+  const name = preset !== undefined && isPreset(preset) ? preset : (merged.preset ?? 'search');
   return {
-    preset,
-    ...PRESETS[preset],
+    ...presetOf(name, merged.directCalls ?? true),
     direct: merged.direct,
     maxResults: merged.maxResults ?? 5,
     maxSchemaChars: merged.maxSchemaChars ?? 16_000,
@@ -160,7 +221,24 @@ export function resolveDiscovery(layers: readonly (DiscoveryOptions | undefined)
     ranker: merged.ranker,
     reranker: merged.reranker,
     rerankTimeoutMs: merged.rerankTimeoutMs ?? 2_000,
+    activationNote: merged.activationNote,
+    repair: merged.repair ?? {},
   };
+}
+
+/** The same policy with every tool in every request. */
+export function withoutDiscovery(policy: DiscoveryPolicy): DiscoveryPolicy {
+  return { ...policy, ...presetOf('off', true) };
+}
+
+function presetOf(preset: DiscoveryPreset, directCalls: boolean) {
+  const row = PRESETS[preset];
+  const hiddenCall = row.hiddenCall === 'shape-gated' && !directCalls ? 'teach' : row.hiddenCall;
+  return { preset, ...row, hiddenCall, searchToolName: row.ownTools[0] ?? SEARCH_TOOL } as const;
+}
+
+function isPreset(name: string): name is DiscoveryPreset {
+  return Object.hasOwn(PRESETS, name);
 }
 
 function defined(layer: DiscoveryOptions | undefined): DiscoveryOptions {

@@ -1,24 +1,29 @@
 import type { BoundTool } from './binding.ts';
+import type { DiscoveryPolicy } from './discovery-policy.ts';
 import { safeName } from './safe-text.ts';
 
 /** Group of deferred tools that name none. */
 export const UNGROUPED = 'other';
 
+type InventoryPolicy = Pick<DiscoveryPolicy, 'inventory' | 'searchToolName' | 'maxInventoryChars'>;
+
 /**
- * The list of deferred tools for the system text: one block a group, canonical names only, no descriptions. Depends
- * on the deferred set alone, so its bytes stay the same during a turn. Over `maxChars` the rest is counted.
+ * What the system text says of deferred tools: one block a group with canonical names, or one line a group with the
+ * number of its tools; no descriptions. Depends on the deferred set alone, so its bytes stay the same during a turn.
+ * What does not fit is counted.
  */
-export function inventoryText(
-  deferred: readonly BoundTool[],
-  searchToolName: string,
-  maxChars: number,
-): string {
-  if (deferred.length === 0) return '';
+export function inventoryText(deferred: readonly BoundTool[], policy: InventoryPolicy): string {
+  if (deferred.length === 0 || policy.inventory === 'none') return '';
+  return policy.inventory === 'names' ? nameList(deferred, policy) : groupList(deferred, policy);
+}
+
+function nameList(deferred: readonly BoundTool[], policy: InventoryPolicy): string {
+  const { searchToolName, maxInventoryChars: maxChars } = policy;
   const head = `Further tools can be found with ${searchToolName}. Their names, as data:`;
   const lines: string[] = [head];
   let chars = head.length;
   let listed = 0;
-  for (const [group, names] of grouped(deferred)) {
+  for (const [group, names] of groupedNames(deferred)) {
     const heading = `${group}:`;
     if (chars + heading.length + 1 > maxChars) break;
     lines.push(heading);
@@ -36,8 +41,26 @@ export function inventoryText(
   return lines.join('\n');
 }
 
-/** Groups by id, names within by code unit; both neutralised. */
-function grouped(deferred: readonly BoundTool[]): readonly (readonly [string, readonly string[]])[] {
+function groupList(deferred: readonly BoundTool[], policy: InventoryPolicy): string {
+  const { searchToolName, maxInventoryChars: maxChars } = policy;
+  const groups = groupedNames(deferred);
+  const lines = [`Further tools can be found with ${searchToolName}. Their namespaces, as data:`];
+  let chars = lines.join('\n').length;
+  for (const [group, names] of groups) {
+    const line = `- ${group} (${names.length})`;
+    chars += line.length + 1;
+    if (chars > maxChars) break;
+    lines.push(line);
+  }
+  const left = groups.length - (lines.length - 1);
+  if (left > 0) lines.push(`(${left} more, not listed here)`);
+  return lines.join('\n');
+}
+
+/** Deferred tools by group: groups by id, names within by code unit; both neutralised. */
+export function groupedNames(
+  deferred: readonly BoundTool[],
+): readonly (readonly [string, readonly string[]])[] {
   const groups = new Map<string, string[]>();
   for (const bound of deferred) {
     const group = bound.tool.group ?? UNGROUPED;
