@@ -1,8 +1,12 @@
 import type { ToolOutput } from '../ledger/content.ts';
+import { cutChars } from '../tools/safe-text.ts';
 import { formatElapsed, formatMs } from './amounts.ts';
 import { type Span, type Style, span } from './line.ts';
 import { type CallNode, isOpenCall } from './run-tree.ts';
 import { spinner, type TreeView, type ViewNode } from './view-node.ts';
+
+/** Characters of the arguments that a line shows, so that the result has room beside them. */
+const MAX_ARGS_CHARS = 60;
 
 /** A call as a node of the view, with the sessions it opened below it. */
 export function viewOfCall(call: CallNode, view: TreeView, children: readonly ViewNode[]): ViewNode {
@@ -14,13 +18,15 @@ export function viewOfCall(call: CallNode, view: TreeView, children: readonly Vi
         ? [span(formatElapsed(view.now - startedAt), 'dim')]
         : [];
   const said = progress ?? reason ?? (output === undefined ? undefined : headOfOutput(output));
+  const input = args === undefined ? [] : [span(cutChars(JSON.stringify(args), MAX_ARGS_CHARS), 'dim')];
+  const told = said === undefined ? [] : [span(`${view.glyphs.arrow} ${said}`, styleOfSaid(call))];
   return {
     head: [signOfCall(call, view), span(` ${call.toolName}`, 'accent')],
     facts: [
       ...(state === 'success' ? [] : [span(wordOfState(call), styleOfCall(call))]),
       ...elapsed,
-      ...(args === undefined ? [] : [span(JSON.stringify(args), 'dim')]),
-      ...(said === undefined ? [] : [span(`${view.glyphs.arrow} ${said}`, styleOfSaid(call))]),
+      // What moves is looked at first.
+      ...(progress === undefined ? [...input, ...told] : [...told, ...input]),
     ],
     children,
   };

@@ -49,6 +49,7 @@ export class LiveView implements RunView {
   /** A slow terminal gets the newest frame when it has taken the last one, not all in between. */
   #drawing: Promise<void> | undefined;
   #ended = false;
+  #isSuspended = false;
   #resizedAt = Number.NEGATIVE_INFINITY;
   readonly #onResize = () => {
     this.#resizedAt = this.#parts.clock.monotonicMs();
@@ -140,7 +141,7 @@ export class LiveView implements RunView {
   #draw(): void {
     const { out, clock, glyphs, queue } = this.#parts;
     const isResizing = clock.monotonicMs() - this.#resizedAt < RESIZE_MS;
-    if (this.#ended || isResizing || this.#drawing !== undefined) return;
+    if (this.#ended || this.#isSuspended || isResizing || this.#drawing !== undefined) return;
     const frame = liveFrame(
       {
         tree: this.#tree,
@@ -167,6 +168,8 @@ export class LiveView implements RunView {
   }
 
   #suspend(): void {
+    // The signal takes its time: nothing is drawn any more before it stops the process.
+    this.#isSuspended = true;
     this.#keyboard?.release();
     this.#restoreNow();
     this.#region.forget();
@@ -174,6 +177,7 @@ export class LiveView implements RunView {
   }
 
   #takeTerminal(): void {
+    this.#isSuspended = false;
     if (this.#ended) return;
     this.#keyboard?.take();
     this.#region.forget();

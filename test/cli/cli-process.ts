@@ -1,0 +1,148 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { type Script, type ScriptedServer, scriptedServer } from 'swarmwright/testing';
+import { type GateServer, startGateServer } from './gate-server.ts';
+
+/** The command from source, as a list of words. */
+export const COMMAND: readonly string[] = [
+  process.execPath,
+  '--conditions=swarmwright-source',
+  resolve('src/cli/main.ts'),
+];
+
+/** A module that exports an agent. */
+export function fixture(name: string): string {
+  return resolve('test/cli/fixtures', `${name}.ts`);
+}
+
+/** A folder, a model and gates of one test; all commands of it work there and share the default ledger. */
+export interface Workplace extends AsyncDisposable {
+  readonly folder: string;
+  readonly server: ScriptedServer;
+  readonly gates: GateServer;
+  readonly env: Readonly<Record<string, string>>;
+  /** Starts a command. */
+  start(args: readonly string[], options?: StartOptions): CliProcess;
+  /** Runs a command to its end. */
+  run(args: readonly string[], options?: StartOptions): Promise<CliEnd>;
+}
+
+export interface StartOptions {
+  /** What standard input holds. Default: nothing. */
+  readonly input?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface CliEnd {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A command under way. */
+export interface CliProcess {
+  readonly pid: number;
+  readonly ended: Promise<CliEnd>;
+  /** The first line of standard output that matches, also if it has come already; undefined if none ever does. */
+  line(pattern: RegExp): Promise<string | undefined>;
+  kill(signal: NodeJS.Signals): void;
+}
+
+export async function openWorkplace(script: Script): Promise<Workplace> {
+  const folder = await mkdtemp(join(tmpdir(), 'swarmwright-cli-'));
+  const server = await scriptedServer({ script });
+  const gates = await startGateServer();
+  const running = new Set<ChildProcess>();
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: folder,
+    TERM: 'xterm-256color',
+    LANG: 'C.UTF-8',
+    TEST_MODEL_URL: server.baseURL,
+    TEST_GATE_URL: gates.url,
+  };
+  const start = (args: readonly string[], options: StartOptions = {}) => {
+    const [node = '', ...words] = COMMAND;
+    const child = spawn(node, [...words, ...args], { cwd: folder, env: { ...env, ...options.env } });
+    running.add(child);
+    child.once('close', () => running.delete(child));
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(options.input ?? '');
+    return watch(child);
+  };
+  return {
+    folder,
+    server,
+    gates,
+    env,
+    start,
+    run: (args, options) => start(args, options).ended,
+    async [Symbol.asyncDispose]() {
+      const ends = [...running].map((child) => once(child, 'close'));
+      for (const child of running) child.kill('SIGKILL');
+      await Promise.all(ends);
+      await gates[Symbol.asyncDispose]();
+      await server.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function watch(child: ReturnType<typeof spawn>): CliProcess {
+  const lines: string[] = [];
+  const waiting = new Set<() => void>();
+  let stdout = '';
+  let stderr = '';
+  let isOver = false;
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  if (child.stdout !== null) {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      lines.push(line);
+      for (const look of [...waiting]) look();
+    });
+  }
+  const ended = once(child, 'close').then(([code, signal]): CliEnd => {
+    isOver = true;
+    for (const look of [...waiting]) look();
+    return { code, signal, stdout, stderr };
+  });
+  return {
+    pid: child.pid ?? 0,
+    ended,
+    kill: (signal) => void child.kill(signal),
+    line: (pattern) =>
+      new Promise((resolve) => {
+        const look = () => {
+          const found = lines.find((line) => pattern.test(line));
+          if (found === undefined && !isOver) return;
+          waiting.delete(look);
+          resolve(found);
+        };
+        waiting.add(look);
+        look();
+      }),
+  };
+}
+
+/** Every line of an output as JSON. */
+export function jsonLines(text: string): readonly { readonly [key: string]: unknown }[] {
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+}
+
+/** The session a run tells of in its lines or events. */
+export function sessionIn(text: string): string {
+  return /\bs-[a-z0-9]{26}\b/.exec(text)?.[0] ?? 'no session is named';
+}
