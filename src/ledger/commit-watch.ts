@@ -14,6 +14,8 @@ export class CommitWatch {
   readonly #foreign: ForeignCommits | undefined;
   #version = 0;
   #closed = false;
+  /** Calls of `until` that have no answer yet. */
+  #asking = 0;
   #poll: NodeJS.Timeout | undefined;
 
   constructor(foreign?: ForeignCommits) {
@@ -67,26 +69,36 @@ export class CommitWatch {
     }
   }
 
-  /** The first answer of `probe` that is not `undefined`; `undefined` after abort or close. */
+  /**
+   * The first answer of `probe` that is not `undefined`; `undefined` after abort or close. Keeps the process alive
+   * where another process may answer.
+   */
   async until<T>(probe: () => T | undefined, signal: AbortSignal): Promise<T | undefined> {
-    while (!this.#closed && !signal.aborted) {
-      const since = this.#version;
-      const found = probe();
-      if (found !== undefined) return found;
-      await this.changed(since, signal);
+    this.#asking += 1;
+    try {
+      while (!this.#closed && !signal.aborted) {
+        const since = this.#version;
+        const found = probe();
+        if (found !== undefined) return found;
+        await this.changed(since, signal);
+      }
+      return undefined;
+    } finally {
+      this.#asking -= 1;
+      if (this.#asking === 0) this.#poll?.unref();
     }
-    return undefined;
   }
 
-  // A timer of the machine, not of a clock that was passed in: another process commits in real time. It never
-  // keeps this process alive.
+  // A timer of the machine, not of a clock that was passed in: another process commits in real time. Who only
+  // follows is no reason to stay alive, who asks is.
   #startPoll(): void {
     const foreign = this.#foreign;
-    if (foreign === undefined || this.#poll !== undefined) return;
-    this.#poll = setInterval(() => {
+    if (foreign === undefined) return;
+    this.#poll ??= setInterval(() => {
       if (foreign.hasChanged()) this.wake();
     }, foreign.intervalMs);
-    this.#poll.unref();
+    if (this.#asking > 0) this.#poll.ref();
+    else this.#poll.unref();
   }
 
   #stopPoll(): void {

@@ -79,6 +79,23 @@ describe('a watch for commits of others', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  test('keeps the process alive for who asks, not for who follows', async () => {
+    vi.useRealTimers();
+    const watch = new CommitWatch({ intervalMs: 250, hasChanged: () => false });
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+    const before = timers();
+    const following = watch.follow(() => [], NEVER).next();
+    expect(timers()).toBe(before);
+    const stop = new AbortController();
+    const asking = watch.until(() => undefined, stop.signal);
+    expect(timers()).toBe(before + 1);
+    stop.abort();
+    await asking;
+    expect(timers()).toBe(before);
+    watch.close();
+    await following;
+  });
+
   test('stops looking when the last one gives up', async () => {
     const watch = new CommitWatch({ intervalMs: 250, hasChanged: () => false });
     const stop = new AbortController();
