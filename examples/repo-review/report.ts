@@ -16,6 +16,7 @@ const LEFT_OUT: Readonly<Record<string, readonly [string, string]>> = {
   binary: ['binary file', 'binary files'],
   'too-large': ['file over 1 MiB', 'files over 1 MiB'],
   secret: ['file that looks like a secret', 'files that look like secrets'],
+  missing: ['entry that went away', 'entries that went away'],
   unreadable: ['unreadable entry', 'unreadable entries'],
 };
 
