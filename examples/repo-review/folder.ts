@@ -18,7 +18,7 @@ export interface ListedFile {
 }
 
 /** What a folder holds, as far as it was looked at. */
-export interface Survey {
+interface Survey {
   /** By path, those of upper folders first. */
   readonly files: readonly ListedFile[];
   /** What was left out, by reason. */

@@ -16,7 +16,7 @@ const matchesSchema = z.object({
 });
 
 export type Listing = z.output<typeof listingSchema>;
-export type Matches = z.output<typeof matchesSchema>;
+type Matches = z.output<typeof matchesSchema>;
 
 /** A file as far as it was read. */
 export interface ReadText {
