@@ -33,7 +33,7 @@ export interface ScopeParts {
 
 /** The scope of a new turn: nothing activated, nothing remembered, nothing counted. */
 export function createTurnScope(parts: ScopeParts): TurnScope {
-  return makeScope(parts, [], NOTHING_BEFORE);
+  return makeScope(parts, undefined, NOTHING_BEFORE);
 }
 
 /** The scope of a turn as its facts left it: only its own facts, never those of another turn. */
@@ -53,7 +53,8 @@ const NOTHING_BEFORE = { steering: [], activated: [] };
 
 function makeScope(
   parts: ScopeParts,
-  replay: readonly TurnEvent[],
+  /** Absent for a new turn, whose beginning its hooks are told of. */
+  replay: readonly TurnEvent[] | undefined,
   before: Pick<TurnFacts, 'steering'> & { readonly activated: readonly string[] },
 ): TurnScope {
   const { turnId, plan, run, session } = parts;
@@ -63,7 +64,7 @@ function makeScope(
     rootId: session.rootId,
     session: session.sessionId,
     input: { turnId, agentId: session.sessionId, maxSteps: plan.limits.steps },
-    replay,
+    ...(replay === undefined ? {} : { replay }),
   });
   const approvals = new ApprovalDesk({
     turnId,
