@@ -19,10 +19,16 @@ export interface BoundTool {
   readonly name: string;
   /** What the provider sees; `definition.name` is the wire name. Frozen: its bytes never change. */
   readonly definition: WireTool;
-  /** sha256 over name, description and schema. */
+  /** sha256 over name, description and schema; of a live tool also over the name of its source. */
   readonly schemaHash: string;
   /** Characters of the serialized definition. */
   readonly schemaChars: number;
+  /** When it is deferred: as the tool says, else `auto` for one of a live source and `never` for others. */
+  readonly defer: 'never' | 'always' | 'auto';
+  /** As the tool says, else the name of its live source. */
+  readonly group: string | undefined;
+  /** The live source it comes from; absent for tools of the agent and of the runtime. */
+  readonly source?: string;
   /** Arguments are taken as they are: nothing is coerced to the types of the schema. */
   readonly exactArguments?: true;
   /** A tool of the runtime itself: without effect outside, so a crash never makes its calls indeterminate. */

@@ -71,8 +71,8 @@ function deferredOf(tools: readonly BoundTool[], options: CatalogueOptions): Rea
     const baseline = new Set(direct);
     return new Set(deferrable.flatMap((bound) => (baseline.has(bound.name) ? [] : [bound.name])));
   }
-  const always = deferrable.filter((bound) => bound.tool.defer === 'always');
-  const auto = deferrable.filter((bound) => bound.tool.defer === 'auto');
+  const always = deferrable.filter((bound) => bound.defer === 'always');
+  const auto = deferrable.filter((bound) => bound.defer === 'auto');
   const deferred = autoPays(auto, options) ? [...always, ...auto] : always;
   return new Set(deferred.map((bound) => bound.name));
 }
@@ -110,10 +110,10 @@ function sharedIndex(binding: Binding, deferred: readonly BoundTool[]): ToolSear
 
 /** A tool as rankers see it. */
 export function searchable(bound: BoundTool) {
-  const { tool, name, definition } = bound;
+  const { tool, name, definition, group } = bound;
   return {
     name,
-    ...(tool.group === undefined ? {} : { group: tool.group }),
+    ...(group === undefined ? {} : { group }),
     aliases: tool.aliases,
     description: definition.description,
     inputSchema: definition.inputSchema,

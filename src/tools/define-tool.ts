@@ -74,7 +74,7 @@ export function defineTool<S extends InputSchema, Output, Context = unknown>(
       ? given.inputSchema
       : sourceSchema(given.inputSchema, given.name),
     outputSchema: given.outputSchema,
-    defer: given.defer ?? 'never',
+    defer: given.defer,
     group: given.group,
     aliases: Object.freeze([...(given.aliases ?? [])]),
     applies: applies?.bind(definition) as Tool['applies'],

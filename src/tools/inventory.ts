@@ -63,7 +63,7 @@ export function groupedNames(
 ): readonly (readonly [string, readonly string[]])[] {
   const groups = new Map<string, string[]>();
   for (const bound of deferred) {
-    const group = bound.tool.group ?? UNGROUPED;
+    const group = bound.group ?? UNGROUPED;
     const names = groups.get(group) ?? [];
     names.push(bound.name);
     groups.set(group, names);

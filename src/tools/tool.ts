@@ -68,7 +68,10 @@ export interface ToolDefinition<S extends InputSchema, Output, Context> {
     input: InputOf<S>,
     ctx: ToolContext<Context>,
   ): Promise<Output | ToolEnd<Output>> | Output | ToolEnd<Output>;
-  /** `never` (default): in every request; `always`: found by search; `auto`: deferred where it pays. */
+  /**
+   * `never` (default): in every request; `always`: found by search; `auto` (default of a tool from a live source):
+   * deferred where it pays.
+   */
   readonly defer?: 'never' | 'always' | 'auto';
   readonly group?: string;
   readonly aliases?: readonly string[];
@@ -104,7 +107,8 @@ export interface Tool<in Context = never> {
   readonly description: string;
   readonly inputSchema: InputSchema;
   readonly outputSchema: z.ZodType | undefined;
-  readonly defer: 'never' | 'always' | 'auto';
+  /** `undefined` = the tool does not say: `never`, or `auto` where it comes from a live source. */
+  readonly defer: 'never' | 'always' | 'auto' | undefined;
   readonly group: string | undefined;
   readonly aliases: readonly string[];
   readonly applies: ((scope: ToolScope) => boolean) | undefined;

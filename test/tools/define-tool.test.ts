@@ -27,7 +27,7 @@ describe('defineTool', () => {
       kind: 'tool',
       name: 'read_file',
       description: 'Reads a file.',
-      defer: 'never',
+      defer: undefined,
       group: undefined,
       aliases: [],
       needsApproval: false,
