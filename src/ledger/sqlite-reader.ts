@@ -65,13 +65,19 @@ export class SqliteReader {
   readonly #verified = new Map<string, Verified>();
   #dataVersion: number;
 
+  /** Closes the connection if the file cannot be read. @throws SwarmError 'ledger-corrupt', 'ledger-unavailable' */
   constructor(database: DatabaseSync, path: string) {
     this.#database = database;
     this.#path = path;
-    const prepared = Object.entries(SQL).map(([name, sql]) => [name, database.prepare(sql)]);
-    // One statement for each key of the table above.
-    this.#statements = Object.fromEntries(prepared) as Statements;
-    this.#dataVersion = this.#currentVersion();
+    try {
+      const prepared = Object.entries(SQL).map(([name, sql]) => [name, database.prepare(sql)]);
+      // One statement for each key of the table above.
+      this.#statements = Object.fromEntries(prepared) as Statements;
+      this.#dataVersion = this.#currentVersion();
+    } catch (cause) {
+      database.close();
+      throw sqliteFault(cause, `${path} cannot be read`);
+    }
   }
 
   close(): void {
