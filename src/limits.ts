@@ -28,6 +28,8 @@ export const DEFAULT_LIMITS = {
   steeringQueue: 100,
   /** Tools visible in one request; providers refuse more. */
   visibleTools: 128,
+  /** Tools of live sources in one turn; the rest is left out and told of. */
+  liveTools: 2_000,
   tools: {
     /** Time an implementation has before its signal aborts. */
     timeoutMs: 600_000,

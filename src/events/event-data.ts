@@ -95,12 +95,22 @@ export const EVENT_DATA = {
       toolCalls: count,
       usage: usageSchema.optional(),
       error: failureFacts.optional(),
+      /** Tools of the last request. */
+      tools: z.object({ visible: count, schemaChars: count, toolsHash: hash }).optional(),
     },
     { output: jsonValueSchema, reason: text, message: text },
   ),
 
   'step.started': eventData(
-    { index: count, visible: texts, active: texts, toolsHash: hash, schemaChars: count },
+    {
+      index: count,
+      visible: texts,
+      active: texts,
+      toolsHash: hash,
+      schemaChars: count,
+      /** Why the tools are not those of the request before. */
+      toolsChange: z.enum(['tool_schema_changed', 'activation_cleared']).optional(),
+    },
     none,
   ),
   'step.completed': eventData(stepEnd, none),
@@ -121,6 +131,7 @@ export const EVENT_DATA = {
       ordinal: count,
       wireId: text,
       toolName: text,
+      via: text.optional(),
       requestedName: text.optional(),
       argsHash: hash,
       argsRef: artifactRefSchema.optional(),
@@ -131,7 +142,7 @@ export const EVENT_DATA = {
     },
     { args: jsonObjectSchema, complaint: text },
   ),
-  'tool.refused': eventData({ code: text, toolName: text }, { text }),
+  'tool.refused': eventData({ code: text, toolName: text, details: jsonObjectSchema.optional() }, { text }),
   'tool.dispatched': eventData(
     {
       operationId: id,
@@ -179,7 +190,41 @@ export const EVENT_DATA = {
     { query: text },
   ),
   'discovery.activated': eventData({ names: texts, schemaChars: count }, none),
+  /** Live tools came, went or changed: in force from the next step on. */
+  'discovery.changed': eventData(
+    {
+      revision: count,
+      added: texts,
+      changed: texts,
+      withdrawn: texts,
+      excluded: z.array(z.object({ name: text, source: text, reason: text })),
+    },
+    none,
+  ),
   'discovery.cleared': eventData({ names: texts }, none),
+  'discovery.measured': eventData(
+    {
+      deferredCount: count,
+      exposedDeferred: texts,
+      exposedDeferredSchemaChars: count,
+      calledDeferred: texts,
+      exposedUnusedCount: count,
+      exposedUnusedSchemaChars: count,
+      searchCount: count,
+      repeatedSearchCount: count,
+      revisedSearchCount: count,
+      emptySearchCount: count,
+      wanted: z.array(z.object({ name: text, rank: count.optional() })),
+      recallAtK: z.number().optional(),
+      k: count,
+      missOutsideCap: count,
+      hiddenCallRejections: count,
+      timeToFirstSuccessfulToolCallMs: ms.optional(),
+      stepsToFirstSuccessfulToolCall: count.optional(),
+      toolsBlockChanges: count,
+    },
+    none,
+  ),
 
   'approval.requested': eventData(
     {

@@ -55,7 +55,7 @@ export const EVENT_TABLE: EventTable = {
   'turn.opened': {
     type: 'turn.opened',
     actor: 'user',
-    facts: ({ input, bound, ...facts }) => ({
+    facts: ({ input, bound, ceiling: _, ...facts }) => ({
       ...facts,
       inputParts: input.length,
       boundTools: bound.length,
@@ -114,7 +114,7 @@ export const EVENT_TABLE: EventTable = {
   'tool.refused': {
     type: 'tool.refused',
     actor: 'runtime',
-    facts: ({ code, toolName }) => ({ code, toolName }),
+    facts: ({ code, toolName, details }) => ({ code, toolName, details }),
     content: ({ text }) => ({ text }),
   },
   'tool.dispatched': {
@@ -152,7 +152,18 @@ export const EVENT_TABLE: EventTable = {
   },
   'tools.activated': { type: 'discovery.activated', actor: 'runtime', facts: (data) => data },
   'tools.cleared': { type: 'discovery.cleared', actor: 'runtime', facts: (data) => data },
-  'tools.changed': null,
+  'tools.measured': { type: 'discovery.measured', actor: 'runtime', facts: (data) => data },
+  'tools.changed': {
+    type: 'discovery.changed',
+    actor: 'runtime',
+    facts: ({ revision, added, changed, withdrawn, excluded }) => ({
+      revision,
+      added: added.map(({ name }) => name),
+      changed: changed.map(({ name }) => name),
+      withdrawn,
+      excluded,
+    }),
+  },
 
   'steering.accepted': {
     type: 'steering.accepted',

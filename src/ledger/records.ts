@@ -59,6 +59,9 @@ export type RecoveryMode = z.infer<typeof recoveryModeSchema>;
 export const approvalScopeSchema = z.enum(['call', 'turn', 'session']);
 export type ApprovalScope = z.infer<typeof approvalScopeSchema>;
 
+/** A live tool as it was when it was bound. */
+const toolPinSchema = z.strictObject({ name: text, source: text, schemaHash: hash });
+
 /**
  * The data of every record type, by type. A record is a fact: past tense, never changed. `type` is also the
  * stem of the public event made of it (the table is in `src/events/`).
@@ -87,6 +90,8 @@ export const RECORD_DATA = {
     model: text,
     instructionsHash: hash,
     budget: jsonObjectSchema.optional(),
+    /** Names the run may use at most, where it was given a ceiling: holds for live tools that come later too. */
+    ceiling: z.array(text).optional(),
   }),
   'turn.paused': z.strictObject({ reason: z.enum(['approval', 'indeterminate']), open: z.array(id) }),
   'turn.resumed': z.strictObject({ run: id }),
@@ -100,6 +105,8 @@ export const RECORD_DATA = {
     error: failureSchema.optional(),
     reason: text.optional(),
     output: jsonValueSchema.optional(),
+    /** Tools of the last request; those of the first are in its step. Absent where none was made. */
+    tools: z.strictObject({ visible: count, schemaChars: count, toolsHash: hash }).optional(),
   }),
 
   'step.opened': z.strictObject({
@@ -109,6 +116,11 @@ export const RECORD_DATA = {
     toolsHash: hash,
     schemaChars: count,
     active: z.array(text),
+    /**
+     * Why the tools of the request are not those of the request before: found or changed ones since, or none of the
+     * found ones any more because a new turn began. Tools that are not visible change nothing here.
+     */
+    toolsChange: z.enum(['tool_schema_changed', 'activation_cleared']).optional(),
   }),
   'request.prepared': z.strictObject({
     sha256: hash,
@@ -155,6 +167,8 @@ export const RECORD_DATA = {
     wireId: text,
     /** Canonical name after repair, or the name the model wrote where none matches. */
     toolName: text,
+    /** The tool of the runtime through which the model called it. */
+    via: text.optional(),
     requestedName: text.optional(),
     /** Arguments after the ladder, or what could be kept of unusable ones. */
     args: jsonObjectSchema,
@@ -166,7 +180,13 @@ export const RECORD_DATA = {
     repaired: z.array(text).optional(),
     providerMetadata: jsonObjectSchema.optional(),
   }),
-  'tool.refused': z.strictObject({ code: text, text, toolName: text }),
+  'tool.refused': z.strictObject({
+    code: text,
+    text,
+    toolName: text,
+    /** Stable codes of what the text says, for programs. */
+    details: jsonObjectSchema.optional(),
+  }),
   'tool.dispatched': z.strictObject({
     operationId: id,
     toolName: text,
@@ -211,7 +231,48 @@ export const RECORD_DATA = {
   }),
   'tools.activated': z.strictObject({ names: z.array(text), schemaChars: count }),
   'tools.cleared': z.strictObject({ names: z.array(text) }),
-  'tools.changed': z.strictObject({ names: z.array(text), withdrawn: z.array(text), revision: count }),
+  /** What discovery was worth in one turn; only of turns that had deferred tools. */
+  'tools.measured': z.strictObject({
+    deferredCount: count,
+    /** Deferred tools that became visible, and what their definitions cost. */
+    exposedDeferred: z.array(text),
+    exposedDeferredSchemaChars: count,
+    /** Of the exposed ones, those that were called then. */
+    calledDeferred: z.array(text),
+    exposedUnusedCount: count,
+    exposedUnusedSchemaChars: count,
+    searchCount: count,
+    /** Searches whose words had been searched for before. */
+    repeatedSearchCount: count,
+    /** Searches with other words, after one of which no result had been called. */
+    revisedSearchCount: count,
+    /** Searches that found nothing at all. */
+    emptySearchCount: count,
+    /** Deferred tools that the model called, visible or not, with the best place a search before gave them, from 1. */
+    wanted: z.array(z.strictObject({ name: text, rank: count.optional() })),
+    /** Share of them that a search before placed among the first `k`; absent where none was called. */
+    recallAtK: z.number().min(0).max(1).optional(),
+    k: count,
+    /** Those that a search before ranked and cut, and none activated. */
+    missOutsideCap: count,
+    hiddenCallRejections: count,
+    /** From the start of the turn to the first success of a tool that is not the runtime's own. */
+    timeToFirstSuccessfulToolCallMs: z.number().nonnegative().optional(),
+    stepsToFirstSuccessfulToolCall: count.optional(),
+    /** Requests of the turn whose tools were not those of the request before. */
+    toolsBlockChanges: count,
+  }),
+  /** Live tools that are bound from the next step on, or no more. A large change is several facts of one revision. */
+  'tools.changed': z.strictObject({
+    /** Counts the bindings of a turn from 1, the one it opened with. */
+    revision: count,
+    added: z.array(toolPinSchema),
+    /** Bound before with another schema, description or source. */
+    changed: z.array(toolPinSchema),
+    withdrawn: z.array(text),
+    /** Offered and not bound: `reason` is the code of what is wrong with it. */
+    excluded: z.array(z.strictObject({ name: text, source: text, reason: text })),
+  }),
 
   'steering.accepted': z.strictObject({ id, text, actor: text.optional() }),
   'steering.injected': z.strictObject({ ids: z.array(id) }),

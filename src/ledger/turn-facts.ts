@@ -62,6 +62,12 @@ export interface TurnFacts {
   readonly steering: readonly RecordOf<'steering.accepted'>[];
 }
 
+/** What is known of a live tool: who offers it, and its schema hash. */
+export interface ToolPin {
+  readonly source: string;
+  readonly schemaHash: string;
+}
+
 /** One session as its facts tell it. */
 export interface SessionFacts {
   readonly opened?: RecordOf<'session.opened'>;
@@ -72,6 +78,8 @@ export interface SessionFacts {
   readonly remembered: ReadonlyMap<string, RecordOf<'permission.decided'>>;
   /** Effects that finished, as `<hook> <fact id>`. */
   readonly effectsDone: ReadonlySet<string>;
+  /** Live tools that were told of and not withdrawn since, by name. */
+  readonly pins: ReadonlyMap<string, ToolPin>;
   readonly head?: LedgerRecord;
 }
 
@@ -90,6 +98,7 @@ export function foldSession(records: readonly LedgerRecord[]): SessionFacts {
   const remembered = new Map<string, RecordOf<'permission.decided'>>();
   const effectsDone = new Set<string>();
   const scopeKeys = new Map<string, string>();
+  const pins = new Map<string, ToolPin>();
   let opened: RecordOf<'session.opened'> | undefined;
   for (const record of records) {
     if (record.type === 'session.opened') opened = record;
@@ -98,6 +107,7 @@ export function foldSession(records: readonly LedgerRecord[]): SessionFacts {
     else {
       const turn = turns.at(-1);
       if (turn !== undefined && record.turn === turn.turnId) foldTurn(turn, record);
+      if (record.type === 'tools.changed') foldPins(pins, record);
       if (record.type === 'permission.requested') scopeKeys.set(record.data.request, record.data.scopeKey);
       if (record.type === 'permission.decided' && record.data.scope === 'session') {
         const key = scopeKeys.get(record.data.request);
@@ -113,8 +123,14 @@ export function foldSession(records: readonly LedgerRecord[]): SessionFacts {
     ...(last === undefined || last.closed !== undefined ? {} : { openTurn: last }),
     remembered,
     effectsDone,
+    pins,
     ...(head === undefined ? {} : { head }),
   };
+}
+
+function foldPins(pins: Map<string, ToolPin>, { data }: RecordOf<'tools.changed'>): void {
+  for (const { name, ...pin } of [...data.added, ...data.changed]) pins.set(name, pin);
+  for (const name of data.withdrawn) pins.delete(name);
 }
 
 function newTurn(record: RecordOf<'turn.opened'>): MutableTurn {

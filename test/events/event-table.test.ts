@@ -24,7 +24,7 @@ turn.opened turn.paused turn.resumed turn.closed
 step.started step.completed step.failed
 attempt.started attempt.failed attempt.retry-scheduled
 tool.called tool.refused tool.dispatched tool.progressed tool.settled tool.indeterminate tool.reconciled
-discovery.searched discovery.activated discovery.cleared
+discovery.searched discovery.activated discovery.changed discovery.cleared discovery.measured
 approval.requested approval.decided approval.expired
 steering.accepted steering.injected steering.undelivered
 child.intended child.started child.finished child.lost

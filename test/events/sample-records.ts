@@ -100,7 +100,38 @@ export const SAMPLES: { readonly [T in RecordType]?: readonly RecordData<T>[] } 
     },
   ],
   'tools.activated': [{ names: ['write'], schemaChars: 80 }],
+  'tools.changed': [
+    {
+      revision: 2,
+      added: [{ name: 'sing', source: 'mcp:choir', schemaHash: hash('8') }],
+      changed: [{ name: 'hum', source: 'mcp:choir', schemaHash: hash('9') }],
+      withdrawn: ['shout'],
+      excluded: [{ name: 'look', source: 'mcp:choir', reason: 'duplicate-tool' }],
+    },
+  ],
   'tools.cleared': [{ names: ['write'] }],
+  'tools.measured': [
+    {
+      deferredCount: 20,
+      exposedDeferred: ['write', 'erase'],
+      exposedDeferredSchemaChars: 180,
+      calledDeferred: ['write'],
+      exposedUnusedCount: 1,
+      exposedUnusedSchemaChars: 100,
+      searchCount: 2,
+      repeatedSearchCount: 1,
+      revisedSearchCount: 0,
+      emptySearchCount: 0,
+      wanted: [{ name: 'write', rank: 1 }, { name: 'paint' }],
+      recallAtK: 0.5,
+      k: 5,
+      missOutsideCap: 0,
+      hiddenCallRejections: 1,
+      timeToFirstSuccessfulToolCallMs: 1_200,
+      stepsToFirstSuccessfulToolCall: 2,
+      toolsBlockChanges: 1,
+    },
+  ],
   'permission.requested': [
     {
       request: 's.1.1.0.ask',
