@@ -44,6 +44,8 @@ export interface AgentContext {
 export type AgentEvent =
   /** An input came. At rest it starts a turn; else it waits in the mailbox. */
   | { readonly type: 'MESSAGE'; readonly from?: string }
+  /** An input that waited in the mailbox was taken back. */
+  | { readonly type: 'WITHDRAWN' }
   /** Start a turn without an input. A graph that has ended wakes nobody. */
   | { readonly type: 'WAKE'; readonly reason: 'graph' | 'resume' | 'schedule' }
   /** Text for the turn under way. */
@@ -116,6 +118,7 @@ const agentSetup = setup({
     })),
     noteRest: assign(({ context, event }) => ({ graph: graphAfter(context, event), wakeReason: null })),
     noteQueued: assign(({ context }) => ({ mailboxSize: context.mailboxSize + 1 })),
+    noteWithdrawn: assign(({ context }) => ({ mailboxSize: Math.max(0, context.mailboxSize - 1) })),
     noteChild: assign(({ context }) => ({ openChildren: context.openChildren + 1 })),
     noteChildDone: assign(({ context }) => ({ openChildren: Math.max(0, context.openChildren - 1) })),
     noteFault: assign(({ event }) => ({
@@ -137,6 +140,7 @@ const agentSetup = setup({
 
 const wakes = { target: 'running', actions: 'noteTurn' } as const;
 const queues = { actions: 'noteQueued' } as const;
+const unqueues = { actions: 'noteWithdrawn' } as const;
 
 /** The actor of one session: one turn at a time, everything else waits. Pure: mailbox and turns live in `src`. */
 export const agentMachine = agentSetup.createMachine({
@@ -176,6 +180,7 @@ export const agentMachine = agentSetup.createMachine({
       tags: ['busy'],
       on: {
         MESSAGE: queues,
+        WITHDRAWN: unqueues,
         STEER: { actions: 'noteNothing' },
         TURN_DONE: [
           { guard: 'hasMail', actions: 'noteNextTurn' },
@@ -210,6 +215,7 @@ export const agentMachine = agentSetup.createMachine({
       tags: ['waiting'],
       on: {
         MESSAGE: queues,
+        WITHDRAWN: unqueues,
         RESTART: [
           { guard: 'mayRestartWithMail', target: 'running', actions: 'noteRestartedTurn' },
           { guard: 'mayRestart', target: 'idle', actions: 'noteRestart' },

@@ -13,7 +13,6 @@ import { SwarmError } from './errors.ts';
 import type { SinkStats } from './events/outbox.ts';
 import type { JsonObject } from './ledger/content.ts';
 import type { SessionSummary } from './ledger/ledger.ts';
-import { storeParts } from './ledger/media.ts';
 import type { LedgerRecord } from './ledger/records.ts';
 import { type RecoveryReport, reportOf } from './ledger/recovery.ts';
 import type { HookStats } from './lifecycle/hook-stats.ts';
@@ -107,13 +106,10 @@ function runAgent<Output, Context>(
   // The types of output and context end here: the turn works with what it is given.
   const agent = checkedAgent(target) as AnyAgent;
   const parts = inputParts(input);
-  const run = startRun(core, options, async (active, sessionId) => {
+  const run = startRun(core, options, (active, sessionId) => {
     const identity = { session: sessionId, root: sessionId, agent: agent.name };
-    const stored = await storeParts(parts, await core.ledger);
-    return inputJob(
-      { agent, identity, run: active, boundTools: options.boundTools, discovery: options.discovery },
-      stored,
-    );
+    const { boundTools, discovery } = options;
+    return inputJob({ agent, identity, run: active, boundTools, discovery }, parts);
   });
   // An agent without a structured output yields its text.
   return run as Run<unknown> as Run<Output>;

@@ -9,7 +9,7 @@ import type { SteeringOutcome } from '../turn/steering-queue.ts';
 import type { StopCause } from '../turn/stop-signal.ts';
 import type { RunScope, TurnScope } from '../turn/turn-scope.ts';
 import { createUsageMeter } from '../turn/usage-meter.ts';
-import type { RunResult } from './run-result.ts';
+import { cancelledResult, type RunResult, refusedResult } from './run-result.ts';
 
 export interface ActiveRunOptions {
   readonly runId: string;
@@ -32,6 +32,8 @@ export class ActiveRun {
   readonly #resolve: (result: RunResult<string>) => void;
   /** A stop that came before the turn was open. */
   #early: StopCause | undefined;
+  /** Takes the input of a run that has not begun out of the mailbox; absent where there is nothing to take back. */
+  #withdraw: (() => void) | undefined;
   #earlyAfterStep = false;
   #turn: TurnScope | undefined;
   /** Resolves with the turn once it is open, or with nothing if there will be none. */
@@ -61,9 +63,16 @@ export class ActiveRun {
     this.#armWallClock();
   }
 
-  /** Why the run is not to start, if it is not. */
-  get early(): StopCause | undefined {
-    return this.#early;
+  /** The run waits: until `begin` a stop ends it at once, and `withdraw` takes its input back. */
+  wait(withdraw: () => void): void {
+    this.#withdraw = withdraw;
+    if (this.#early !== undefined) this.#endUnopened(this.#early);
+  }
+
+  /** The input of the run is taken up. False when the run ended while it waited. */
+  begin(): boolean {
+    this.#withdraw = undefined;
+    return !this.#settled;
   }
 
   get isSettled(): boolean {
@@ -102,7 +111,14 @@ export class ActiveRun {
   stop(cause: StopCause): void {
     if (this.#settled) return;
     if (this.#turn !== undefined) this.#turn.stop.stop(cause);
+    else if (this.#withdraw !== undefined) this.#endUnopened(cause);
     else this.#early ??= cause;
+  }
+
+  #endUnopened(cause: StopCause): void {
+    this.#withdraw?.();
+    this.#withdraw = undefined;
+    this.settle(cause.type === 'failed' ? refusedResult(cause.failure) : cancelledResult(cause.reason));
   }
 
   stopAfterStep(): void {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type SessionId, turnIdOf } from '../ids.ts';
 import { withArguments } from '../ledger/call-arguments.ts';
 import type { UserPart } from '../ledger/content.ts';
+import { storeParts } from '../ledger/media.ts';
 import type { Failure, NewRecord, SessionIdentity } from '../ledger/records.ts';
 import { indeterminateCalls } from '../ledger/recovery.ts';
 import { replayTurn } from '../ledger/replay.ts';
@@ -17,7 +18,7 @@ import type { ActiveRun } from './active-run.ts';
 import type { AnyAgent } from './define-agent.ts';
 import { pendingOfTurn } from './pending-approvals.ts';
 import { planTurn } from './plan-turn.ts';
-import { cancelledResult, type RunResult, refusedResult, resultOfTurn } from './run-result.ts';
+import { type RunResult, refusedResult, resultOfTurn } from './run-result.ts';
 import type { OpenSession, SessionJob } from './session-actor.ts';
 
 /** A turn for an agent's session. */
@@ -58,11 +59,7 @@ function turnJob(
     hooks: agent.hooks === undefined ? [] : [agent.hooks],
     wakes,
     async run(session) {
-      // A turn that is open in the ledger is closed like any other that is stopped; a new one is never opened.
-      const early = wakes === 'message' ? request.run.early : undefined;
-      if (early?.type === 'cancelled') request.run.settle(cancelledResult(early.reason));
-      else if (early?.type === 'failed') request.run.settle(refusedResult(early.failure));
-      else request.run.settle(await run(session));
+      if (request.run.begin()) request.run.settle(await run(session));
     },
     refuse: (failure) => request.run.settle(refusedResult(failure)),
   };
@@ -84,6 +81,7 @@ async function openTurn(
     parts.signal,
   );
   if (gate.type === 'refuse') return refusedResult({ kind: 'gate-refused', message: gate.reason });
+  const stored = await storeParts(gate.subject.input, parts.ledger);
   const ordinal = facts.turns.length + 1;
   const scopeParts = {
     // The identity was checked or made where the run began.
@@ -94,7 +92,7 @@ async function openTurn(
   };
   const before = facts.opened === undefined ? [sessionOpened(request.agent.binding, agentPath)] : [];
   const scope = createTurnScope(scopeParts);
-  return drive(session, request.run, scope, openingEntry(scopeParts, ordinal, gate.subject.input, before));
+  return drive(session, request.run, scope, openingEntry(scopeParts, ordinal, stored, before));
 }
 
 function refuseInput(session: OpenSession, request: TurnRequest): Failure | undefined {

@@ -14,6 +14,7 @@ import type { DiscoveryOptions } from '../tools/discovery-policy.ts';
 import type { PermissionPolicy } from '../tools/permission.ts';
 import { replayName } from '../tools/tool-names.ts';
 import { type Conversation, createConversation } from '../turn/conversation.ts';
+import type { StopCause } from '../turn/stop-signal.ts';
 import type { TurnScope, TurnSession } from '../turn/turn-scope.ts';
 import { createEffectQueue, type EffectQueue } from './effect-queue.ts';
 import { serveInbox } from './session-inbox.ts';
@@ -98,6 +99,8 @@ export class SessionActor {
   /** Resolves at the next change of the turn under way. */
   #nextTurn = Promise.withResolvers<void>();
   #hooks: readonly Hooks[] = [];
+  /** Why no turn is to go on in this process any more. */
+  #detached: Extract<StopCause, { type: 'detached' }> | undefined;
 
   constructor(sessionId: SessionId, parts: SessionParts, home: SessionHome) {
     this.sessionId = sessionId;
@@ -126,19 +129,29 @@ export class SessionActor {
   /** Takes a job, or says that the mailbox is full. */
   submit(job: SessionJob): 'accepted' | 'mailbox-full' {
     if (this.#turn !== undefined && job.handOver?.(this.#turn) === true) return 'accepted';
-    if (this.#mailbox.length >= this.#parts.limits.mailbox) return 'mailbox-full';
-    this.#mailbox.push(job);
+    const isIdle = this.#draining === undefined;
+    if (!isIdle && this.#mailbox.length >= this.#parts.limits.mailbox) return 'mailbox-full';
     // What is under way keeps the hooks it began with.
-    if (this.#draining === undefined) this.#hooks = [...this.#parts.hooks, ...job.hooks];
+    if (isIdle) this.#hooks = [...this.#parts.hooks, ...job.hooks];
     if (job.wakes !== 'nothing') this.#queueInMachine(job);
-    this.#draining ??= this.#drain();
+    if (isIdle) this.#draining = this.#drain(job);
+    else this.#mailbox.push(job);
     return 'accepted';
+  }
+
+  /** Takes back a job that waits in the mailbox; one that has begun is not touched. */
+  withdraw(job: SessionJob): void {
+    const at = this.#mailbox.indexOf(job);
+    if (at < 0) return;
+    this.#mailbox.splice(at, 1);
+    if (job.wakes === 'message') this.#machine?.send({ type: 'WITHDRAWN' });
   }
 
   /** Leaves the turn under way open in the ledger and refuses what waits in the mailbox. */
   detach(reason: string): void {
+    this.#detached = { type: 'detached', reason, code: 'runtime-closed' };
     for (const job of this.#mailbox.splice(0)) job.refuse({ kind: 'runtime-closed', message: reason });
-    this.#turn?.stop.stop({ type: 'detached', reason, code: 'runtime-closed' });
+    this.#turn?.stop.stop(this.#detached);
   }
 
   /** Resolves when the actor has nothing to do any more. */
@@ -171,10 +184,10 @@ export class SessionActor {
     machine.send(job.wakes === 'message' ? { type: 'MESSAGE' } : { type: 'WAKE', reason: 'resume' });
   }
 
-  async #drain(): Promise<void> {
+  async #drain(first: SessionJob): Promise<void> {
     // Nothing is durable before the caller has its handle.
     await Promise.resolve();
-    for (let job = this.#mailbox.shift(); job !== undefined; job = this.#mailbox.shift()) {
+    for (let job: SessionJob | undefined = first; job !== undefined; job = this.#mailbox.shift()) {
       this.#hooks = [...this.#parts.hooks, ...job.hooks];
       await this.#runJob(job);
       if (this.#mailbox.length === 0) await this.#release();
@@ -189,6 +202,7 @@ export class SessionActor {
     this.#wakeMachine(job);
     let broken: string | undefined;
     try {
+      if (this.#detached !== undefined) throw new SwarmError('runtime-closed', this.#detached.reason);
       const held = await this.#hold(job);
       const records = await this.#parts.ledger.read(this.sessionId);
       const facts = foldSession(records);
@@ -266,6 +280,7 @@ export class SessionActor {
     this.#nextTurn.resolve();
     this.#nextTurn = Promise.withResolvers<void>();
     if (scope === undefined) return;
+    if (this.#detached !== undefined) scope.stop.stop(this.#detached);
     // What waits behind this turn may be what this turn waits for.
     const left = this.#mailbox.splice(0).filter((job) => job.handOver?.(scope) !== true);
     this.#mailbox.unshift(...left);

@@ -40,6 +40,8 @@ export interface StartParts {
   readonly ids: IdSource;
   readonly limits: Limits;
   readonly ledger: Promise<Ledger>;
+  /** @throws SwarmError 'runtime-closed' */
+  assertOpen(): void;
 }
 
 /** Makes the run of a job and hands the job to its session. Synchronous: the session id is known at once. */
@@ -83,8 +85,12 @@ async function submit(
     const ledger = await start.ledger;
     const position = await ledger.position();
     const job = await jobOf(run, sessionId);
-    const accepted = start.registry.actorFor(sessionId, ledger).submit(job);
-    if (accepted === 'mailbox-full') {
+    start.assertOpen();
+    const actor = start.registry.actorFor(sessionId, ledger);
+    // A turn that is open in the ledger is closed like any other that is stopped; a new one is never opened.
+    if (job.wakes === 'message') run.wait(() => actor.withdraw(job));
+    if (run.isSettled) return position;
+    if (actor.submit(job) === 'mailbox-full') {
       run.settle(refusedResult({ kind: 'mailbox-full', message: `the mailbox of ${sessionId} is full` }));
     }
     return position;
@@ -125,11 +131,21 @@ function textOf(live: LiveBus, sessionId: string): AsyncIterable<string> {
   })();
 }
 
+/** Without `from`, what other runs do in the session meanwhile is left out: they may share its time. */
 async function* runEvents(parts: HandleParts, options: RunEventOptions): AsyncGenerator<RunEvent> {
   const { start, run, sessionId, startPosition } = parts;
   const after = await startPosition;
   const ledger = await start.ledger;
   // Everything the run caused is durable when it settles.
   const until = run.result.then(() => ledger.position());
-  yield* readEvents(ledger, { root: sessionId, session: sessionId, after, until, ...options });
+  const runId = run.scope.runId;
+  for await (const event of readEvents(ledger, {
+    root: sessionId,
+    session: sessionId,
+    after,
+    until,
+    ...options,
+  })) {
+    if (options.from !== undefined || event.run === undefined || event.run === runId) yield event;
+  }
 }

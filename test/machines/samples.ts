@@ -164,6 +164,7 @@ export const agentSample: Sample<'agent'> = {
   ],
   events: [
     { type: 'MESSAGE' },
+    { type: 'WITHDRAWN' },
     { type: 'WAKE', reason: 'graph' },
     { type: 'WAKE', reason: 'schedule' },
     { type: 'STEER' },
