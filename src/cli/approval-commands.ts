@@ -25,13 +25,12 @@ interface DenyOptions extends LedgerOptions {
 
 const APPROVE_EXAMPLES = `
 Examples:
-  $ swarmwright approvals ls
   $ swarmwright approve s-43myth8nbj.1.1.0.ask
   $ swarmwright approve s-43myth8nbj.1.1.0.ask --scope session
   $ swarmwright approve s-43myth8nbj.1.1.0.ask --edit '{"path": "docs/a.md"}'
   $ swarmwright approve s-43myth8nbj.1.1.0.ask --answer "the second one"
 
-Works from any terminal on the same ledger. Where the run waits, it goes on at once; where it is paused, after
+Works from any terminal on the same ledger; "swarmwright approvals ls" names what is open. Where the run waits, it goes on at once; where it is paused, after
 "swarmwright resume". An edit is checked against the schema of the tool: by the process that waits, or where none
 does by the module that --file names. The same decision again changes nothing; another one is refused.`;
 

@@ -1,7 +1,7 @@
-import type { ToolOutput } from '../ledger/content.ts';
 import { cutChars } from '../tools/safe-text.ts';
 import { formatElapsed, formatMs } from './amounts.ts';
 import { type Span, type Style, span } from './line.ts';
+import { outputText } from './output-text.ts';
 import { type CallNode, isOpenCall } from './run-tree.ts';
 import { spinner, type TreeView, type ViewNode } from './view-node.ts';
 
@@ -17,7 +17,7 @@ export function viewOfCall(call: CallNode, view: TreeView, children: readonly Vi
       : state === 'running' && startedAt !== undefined
         ? [span(formatElapsed(view.now - startedAt), 'dim')]
         : [];
-  const said = progress ?? reason ?? (output === undefined ? undefined : headOfOutput(output));
+  const said = progress ?? reason ?? (output === undefined ? undefined : outputText(output));
   const input = args === undefined ? [] : [span(cutChars(JSON.stringify(args), MAX_ARGS_CHARS), 'dim')];
   const told = said === undefined ? [] : [span(`${view.glyphs.arrow} ${said}`, styleOfSaid(call))];
   return {
@@ -71,17 +71,4 @@ function styleOfCall({ state }: CallNode): Style {
 
 function styleOfSaid({ output }: CallNode): Style {
   return output?.type === 'error' ? 'bad' : 'dim';
-}
-
-/** What a result begins with, in one line. */
-function headOfOutput(output: ToolOutput): string {
-  switch (output.type) {
-    case 'text':
-    case 'error':
-      return output.text;
-    case 'json':
-      return JSON.stringify(output.value);
-    case 'content':
-      return output.parts.map((part) => (part.type === 'text' ? part.text : `[${part.type}]`)).join(' ');
-  }
 }

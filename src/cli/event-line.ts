@@ -1,6 +1,7 @@
 import type { RunEvent } from '../events/event-schemas.ts';
 import { count, formatCount, formatMs } from './amounts.ts';
 import { type Line, type Style, span } from './line.ts';
+import { outputText } from './output-text.ts';
 
 /** What a log of a run says besides its events. */
 export interface EventLineOptions {
@@ -101,7 +102,7 @@ function tellCall(event: RunEvent, { ledgerOption }: EventLineOptions): Told | u
       return event.data.text === undefined ? undefined : tell(`progress: ${event.data.text}`, 'dim');
     case 'tool.settled': {
       const { toolName, status, durationMs, output } = event.data;
-      const said = output === undefined ? '' : `: ${JSON.stringify(output)}`;
+      const said = output === undefined ? '' : quote(outputText(output));
       const style = status === 'success' ? 'good' : 'bad';
       return tell(`${toolName} ${status} in ${formatMs(durationMs)}${said}`, style);
     }

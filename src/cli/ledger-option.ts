@@ -4,8 +4,7 @@ import { Option } from 'commander';
 import type { AnyAgent } from '../agent/define-agent.ts';
 import { SwarmError } from '../errors.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { sqliteLedger } from '../ledger/sqlite-ledger.ts';
-import { createRuntime, type Runtime } from '../runtime.ts';
+import type { Runtime } from '../runtime.ts';
 
 const DEFAULT_PATH = './swarmwright.db';
 
@@ -49,6 +48,9 @@ export async function withRuntime<T>(
   if (options.isNew !== true && !existsSync(path)) {
     throw new SwarmError('ledger-unavailable', `there is no ledger at ${path}`);
   }
+  // Loaded when it is needed: help and completion answer at once.
+  const { sqliteLedger } = await import('../ledger/sqlite-ledger.ts');
+  const { createRuntime } = await import('../runtime.ts');
   const ledger = await sqliteLedger({ path });
   await using runtime = createRuntime({
     ledger,

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type AnyAgent, isAgent } from '../agent/define-agent.ts';
+import type { AnyAgent } from '../agent/define-agent.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 
 /** What a FILE gave. */
@@ -26,17 +26,18 @@ export async function loadTarget(
   if (!existsSync(path)) return refuse(`there is no file ${path}`);
   const loaded = await importModule(path);
   if (loaded.type === 'failed') return refuse(`${file} cannot be loaded: ${loaded.message}`, EXIT.failed);
-  const exported = Object.entries(loaded.module).filter((entry): entry is [string, AnyAgent] =>
-    isTarget(entry[1]),
-  );
+  const exported = await targetsIn(loaded.module);
   const found = pickTarget(file, exported, options.exportName);
   if (found.type === 'refused') return found;
   return { ...found, agents: Object.fromEntries(exported.map(([, agent]) => [agent.name, agent])) };
 }
 
 /** The one place that says what can be run. */
-function isTarget(value: unknown): value is AnyAgent {
-  return isAgent(value);
+async function targetsIn(
+  module: Readonly<Record<string, unknown>>,
+): Promise<readonly (readonly [string, AnyAgent])[]> {
+  const { isAgent } = await import('../agent/define-agent.ts');
+  return Object.entries(module).flatMap(([name, value]) => (isAgent(value) ? [[name, value] as const] : []));
 }
 
 /** What a target is called in messages. */

@@ -1,4 +1,3 @@
-import type { JsonObject, UserPart } from '../ledger/content.ts';
 import type { LedgerRecord, RecordOf } from '../ledger/records.ts';
 import {
   type CallFacts,
@@ -11,6 +10,7 @@ import {
 } from '../ledger/turn-facts.ts';
 import { count, formatCount, formatMs } from './amounts.ts';
 import { type Line, type Style, shownLines, span, textLine } from './line.ts';
+import { outputText, partsText } from './output-text.ts';
 
 /** Lines of one text that are shown; the rest is counted. */
 const MAX_TEXT_LINES = 40;
@@ -59,13 +59,13 @@ function turnHead({ opened, closed, paused }: TurnFacts): Line {
 function recordLines(record: LedgerRecord, turn: TurnFacts): readonly Line[] {
   switch (record.type) {
     case 'turn.opened':
-      return said('user', textOfParts(record.data.input), 'accent');
+      return said('user', partsText(record.data.input), 'accent');
     case 'assistant.message':
       return messageLines(record);
     case 'steering.accepted':
       return said('steering', record.data.text, 'accent');
     case 'message.received':
-      return said(record.data.from, textOfParts(record.data.parts), 'accent');
+      return said(record.data.from, partsText(record.data.parts), 'accent');
     case 'step.closed': {
       const { failure, status } = record.data;
       return failure === undefined
@@ -93,19 +93,9 @@ function callLines(call: CallFacts): readonly Line[] {
   const style: Style = status === 'success' ? 'good' : 'warn';
   const took = call.settled === undefined ? '' : ` in ${formatMs(call.settled.data.durationMs)}`;
   const output = resultOf(call);
-  const result =
-    output === undefined
-      ? ''
-      : output.type === 'json'
-        ? JSON.stringify(output.value)
-        : output.type === 'content'
-          ? textOfParts(output.parts)
-          : output.text;
+  const result = output === undefined ? '' : outputText(output);
   return [
-    [
-      span(`  ${called.data.toolName}`, 'accent'),
-      span(` ${JSON.stringify(effectiveArgs(call) satisfies JsonObject)}`),
-    ],
+    [span(`  ${called.data.toolName}`, 'accent'), span(` ${JSON.stringify(effectiveArgs(call))}`)],
     ...(decided === undefined ? [] : [textLine(`    ${decisionOf(decided)}`, 'dim')]),
     [span(`    ${status}`, style), span(took, 'dim')],
     ...(result === '' ? [] : quoted(result, '    ')),
@@ -139,10 +129,4 @@ function quoted(text: string, indent: string): readonly Line[] {
   return left === 0
     ? shown
     : [...shown, textLine(`${indent}… ${count(left, 'more line')}; --json has all`, 'dim')];
-}
-
-function textOfParts(parts: readonly UserPart[]): string {
-  return parts
-    .map((part) => (part.type === 'text' ? part.text : `[${part.type} ${part.mediaType}]`))
-    .join('\n');
 }

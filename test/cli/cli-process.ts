@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { type Script, type ScriptedServer, scriptedServer } from 'swarmwright/testing';
 import { type GateServer, startGateServer } from './gate-server.ts';
 
@@ -50,6 +50,10 @@ export interface CliProcess {
   readonly ended: Promise<CliEnd>;
   /** The first line of standard output that matches, also if it has come already; undefined if none ever does. */
   line(pattern: RegExp): Promise<string | undefined>;
+  /** As {@link line}, of standard error. */
+  errorLine(pattern: RegExp): Promise<string | undefined>;
+  /** Closes the reading end of standard output. */
+  stopReading(): void;
   kill(signal: NodeJS.Signals): void;
 }
 
@@ -94,39 +98,47 @@ export async function openWorkplace(script: Script): Promise<Workplace> {
 }
 
 function watch(child: ReturnType<typeof spawn>): CliProcess {
-  const lines: string[] = [];
-  const waiting = new Set<() => void>();
-  let stdout = '';
-  let stderr = '';
-  let isOver = false;
-  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text;
-  });
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-  });
-  if (child.stdout !== null) {
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      lines.push(line);
-      for (const look of [...waiting]) look();
-    });
-  }
+  const out = collect(child.stdout);
+  const err = collect(child.stderr);
   const ended = once(child, 'close').then(([code, signal]): CliEnd => {
-    isOver = true;
-    for (const look of [...waiting]) look();
-    return { code, signal, stdout, stderr };
+    out.end();
+    err.end();
+    return { code, signal, stdout: out.text(), stderr: err.text() };
   });
   return {
     pid: child.pid ?? 0,
     ended,
     kill: (signal) => void child.kill(signal),
-    line: (pattern) =>
-      new Promise((resolve) => {
+    line: out.line,
+    errorLine: err.line,
+    stopReading: () => void child.stdout?.destroy(),
+  };
+}
+
+function collect(stream: Readable | null) {
+  let text = '';
+  let isOver = false;
+  const waiting = new Set<() => void>();
+  const lookAgain = () => {
+    for (const look of [...waiting]) look();
+  };
+  stream?.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+    lookAgain();
+  });
+  return {
+    text: () => text,
+    end() {
+      isOver = true;
+      lookAgain();
+    },
+    line: (pattern: RegExp) =>
+      new Promise<string | undefined>((found) => {
         const look = () => {
-          const found = lines.find((line) => pattern.test(line));
-          if (found === undefined && !isOver) return;
+          const line = text.split('\n').find((one) => pattern.test(one));
+          if (line === undefined && !isOver) return;
           waiting.delete(look);
-          resolve(found);
+          found(line);
         };
         waiting.add(look);
         look();
