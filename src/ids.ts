@@ -59,6 +59,11 @@ export function callIdOf(step: StepId, ordinal: number): CallId {
   return `${step}.${ordinal}` as CallId;
 }
 
+/** A call that came through another: its id names both, as `outer::inner`. `toolName` is that of requests. */
+export function nestedCallIdOf(outer: CallId, toolName: string): CallId {
+  return `${outer}::${toolName}` as CallId;
+}
+
 /** A permission or question request is the one of its call. */
 export function requestIdOf(call: CallId): RequestId {
   return `${call}.ask` as RequestId;

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../ledger/content.ts';
+import type { JsonObject, JsonValue } from '../ledger/content.ts';
 import type { WireTool } from '../model/adapter.ts';
 import type { Tool } from './tool.ts';
 
@@ -33,8 +33,21 @@ export interface BoundTool {
   readonly exactArguments?: true;
   /** A tool of the runtime itself: without effect outside, so a crash never makes its calls indeterminate. */
   readonly runtimeOwned?: true;
+  /**
+   * What a call with these arguments is really a call of. Undefined = of this tool itself, which then says why it could
+   * not be passed on.
+   */
+  readonly forward?: (args: JsonObject) => Forwarded | undefined;
   /** Checks plain arguments; loads a JSON Schema validator at the first call of a tool that has one. */
   validate(args: JsonObject): Promise<Validation>;
+}
+
+/** A call that is meant for another tool than the one it names. */
+export interface Forwarded {
+  readonly bound: BoundTool;
+  /** As the model named it. */
+  readonly requestedName: string;
+  readonly args: JsonValue;
 }
 
 /** The tools one turn may ever execute, frozen and hashed: its capability ceiling. */

@@ -11,6 +11,8 @@ export interface Catalogue {
   readonly direct: readonly BoundTool[];
   /** Found by search, by name. Empty = nothing to find, and no search tool. */
   readonly deferred: readonly BoundTool[];
+  /** Every bound tool, also those that do not apply to this turn. */
+  readonly known: readonly BoundTool[];
   /** Text about the deferred tools at the end of the system text; may be empty. */
   readonly inventory: string;
   isDeferred(name: string): boolean;
@@ -46,6 +48,7 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
     policy,
     direct: sorted.filter((bound) => !deferredNames.has(bound.name)),
     deferred,
+    known: binding.tools,
     inventory: inventoryText(deferred, policy),
     isDeferred: (name) => deferredNames.has(name),
     index: () => sharedIndex(binding, deferred),

@@ -16,6 +16,8 @@ export interface ClearedCall {
   /** Set when they are not those the model sent. */
   readonly edited: 'gate' | 'person' | undefined;
   readonly answer: string | undefined;
+  /** Text that goes with the result, whatever it is. */
+  readonly note?: string | undefined;
 }
 
 /** What permission came to. */

@@ -3,6 +3,7 @@ import type { ArtifactRef, ToolOutput } from '../ledger/content.ts';
 import { storeOutput } from '../ledger/media.ts';
 import type { NewRecord, RecordData } from '../ledger/records.ts';
 import type { Limits } from '../limits.ts';
+import { activateCalled } from './activate-called.ts';
 import { hashArguments } from './argument-snapshot.ts';
 import type { BoundTool } from './binding.ts';
 import type { ClearedCall } from './clear-permission.ts';
@@ -55,6 +56,9 @@ export async function dispatchCall(
   if (scope.signal.aborted) return stopLate(call, generation);
   if (validation.type === 'invalid')
     return refuse(call, { code: 'invalid-arguments', text: validation.message });
+  const activation = generation > 0 ? undefined : await activateCalled(call);
+  if (scope.signal.aborted) return stopLate(call, generation);
+  if (activation?.type === 'refuse') return refuse(call, activation.refusal);
   const operationId = operationIdOf(facts.callId as CallId);
   try {
     await scope.commit([
@@ -66,17 +70,20 @@ export async function dispatchCall(
         generation,
         ...(cleared.edited === undefined ? {} : { editedArgs: cleared.args }),
       }),
+      ...(activation?.prepared.facts ?? []),
     ]);
   } catch (error) {
     machine.send({ type: 'PREPARE_FAILED', kind: errorCode(error) });
     throw error;
   }
   machine.send({ type: 'PREPARED', operationId });
+  activation?.prepared.settled();
   if (scope.signal.aborted) return settleUnentered(call, bound, operationId);
   const startedMs = scope.clock.monotonicMs();
   const execution = await enter(call, bound, { ...cleared, operationId, value: validation.value });
   if (execution.type === 'abandoned' && scope.leaves) return leaveOpen(call, bound, operationId);
-  const outcome = outcomeOf(call, bound, cleared, execution);
+  const note = activation?.prepared.takeNote();
+  const outcome = outcomeOf(call, bound, { ...cleared, note }, execution);
   sendOutcome(call, outcome, execution);
   return commitOutcome(call, bound, outcome, {
     operationId,
@@ -192,7 +199,7 @@ function outcomeOf(
   const { limits } = call.scope;
   const failed = (status: SettledStatus, text: string): Outcome => ({
     status,
-    output: noteEdit({ type: 'error', text }, cleared),
+    output: withNotes({ type: 'error', text }, cleared),
     endsTurn: false,
   });
   if (execution.type !== 'returned') {
@@ -212,7 +219,7 @@ function returnedOutcome(bound: BoundTool, returned: unknown, cleared: ClearedCa
   const ends = isTurnEnd(returned);
   const made = materializeOutput(bound.tool, ends ? returned.output : returned, limits);
   const failed = made.output.type === 'error';
-  const output = noteEdit(made.output, cleared);
+  const output = withNotes(made.output, cleared);
   const kept = output === made.output || made.output.type !== 'json' ? made.stored : made.output.value;
   return {
     status: failed ? 'error' : 'success',
@@ -247,11 +254,17 @@ function isTurnEnd(value: unknown): value is { readonly endTurn: true; readonly 
 /** Characters of changed arguments that a model is shown. */
 const MAX_EDIT_CHARS = 4_000;
 
-/** The model sent other arguments than those that ran, and is told so. */
-function noteEdit(output: ToolOutput, cleared: ClearedCall): ToolOutput {
-  if (cleared.edited !== 'person') return output;
-  const args = cutChars(JSON.stringify(cleared.args), MAX_EDIT_CHARS);
-  const note = `[A person changed the arguments of this call before it ran to: ${args}]`;
+/** What the model must be told beside the result: that other arguments ran than those it sent, and what came along. */
+function withNotes(output: ToolOutput, cleared: ClearedCall): ToolOutput {
+  const notes = cleared.note === undefined ? [] : [cleared.note];
+  if (cleared.edited === 'person') {
+    const args = cutChars(JSON.stringify(cleared.args), MAX_EDIT_CHARS);
+    notes.unshift(`[A person changed the arguments of this call before it ran to: ${args}]`);
+  }
+  return notes.length === 0 ? output : appendText(output, notes.join('\n'));
+}
+
+function appendText(output: ToolOutput, note: string): ToolOutput {
   switch (output.type) {
     case 'content':
       return { ...output, parts: [...output.parts, { type: 'text', text: note }] };

@@ -3,6 +3,7 @@ import { type Catalogue, searchable } from './catalogue.ts';
 import type { RankedTool } from './search-index.ts';
 import type { DeadlineClock } from './search-rerank.ts';
 import { rerankWithin } from './search-rerank.ts';
+import { readSelection, type Selection } from './select-query.ts';
 
 /** Names listed as already callable; more would only cost. */
 const MAX_ALREADY_ACTIVE = 20;
@@ -12,8 +13,19 @@ export interface ToolQuery {
   readonly query: string;
   /** At least 1. */
   readonly limit: number;
+  /** Default: that of the policy. */
+  readonly maxSchemaChars?: number;
   readonly signal: AbortSignal;
   readonly clock: DeadlineClock;
+}
+
+/** What a policy needs to know of a search beside the query. */
+export interface FindScope {
+  readonly catalogue: Catalogue;
+  /** Names the model could call when the step started. */
+  readonly callable: ReadonlySet<string>;
+  /** The tool as its source has it now. */
+  live(name: string): BoundTool | undefined;
 }
 
 /** What a search found, judged against the tools visible when the step started. */
@@ -24,6 +36,10 @@ export interface FoundTools {
   readonly found: readonly BoundTool[];
   /** Matches that need no activation. */
   readonly alreadyActive: readonly string[];
+  /** Names asked for by name that no tool has. */
+  readonly missing: readonly string[];
+  /** Names asked for by name that did not fit. */
+  readonly omitted: readonly string[];
   readonly omittedByLimit: number;
   readonly omittedByBytes: number;
   readonly schemaChars: number;
@@ -33,49 +49,65 @@ const NOTHING: FoundTools = {
   ranked: [],
   found: [],
   alreadyActive: [],
+  missing: [],
+  omitted: [],
   omittedByLimit: 0,
   omittedByBytes: 0,
   schemaChars: 0,
 };
 
 /**
- * Finds deferred tools. `visible` are the names the model could call in this step: two searches of one step see the
+ * Finds deferred tools. `callable` are the names the model could call in this step: two searches of one step see the
  * same set, so the order in which they settle cannot matter.
  * Throws what a ranker throws.
  */
-export async function findTools(
-  catalogue: Catalogue,
-  visible: ReadonlySet<string>,
-  query: ToolQuery,
-): Promise<FoundTools> {
+export async function findTools(scope: FindScope, query: ToolQuery): Promise<FoundTools> {
+  const { catalogue, callable } = scope;
   const text = query.query.trim();
   if (text === '') return NOTHING;
-  const ranked = await rank(catalogue, text, query);
-  const names = ranked.map((tool) => tool.name);
-  const fresh = ranked.flatMap(({ name }) => (visible.has(name) ? [] : boundOf(catalogue, name)));
-  const alreadyActive = [...directNamed(catalogue, text), ...names.filter((name) => visible.has(name))];
+  const named = catalogue.policy.queryForms === 'select' ? readSelection(catalogue, text) : undefined;
+  if (named !== undefined) return findNamed(scope, named);
+  const ranked = (await rank(catalogue, text, query)).map((tool) => tool.name);
+  const live = ranked.filter((name) => scope.live(name) !== undefined);
+  const fresh = live.flatMap((name) => (callable.has(name) ? [] : (scope.live(name) ?? [])));
+  const alreadyActive = [...directNamed(catalogue, text), ...live.filter((name) => callable.has(name))];
   return {
-    ranked: names,
-    ...bounded(fresh, query.limit, catalogue.policy.maxSchemaChars),
+    ...NOTHING,
+    ranked,
+    ...bounded(fresh, query.limit, query.maxSchemaChars ?? catalogue.policy.maxSchemaChars),
     alreadyActive: [...new Set(alreadyActive)].slice(0, MAX_ALREADY_ACTIVE),
+  };
+}
+
+/** Names are taken as they are asked for, however many; only their schemas are bounded. */
+function findNamed(scope: FindScope, { names, missing }: Selection): FoundTools {
+  const { catalogue, callable } = scope;
+  const isThere = (name: string) => callable.has(name) || scope.live(name) !== undefined;
+  const fresh = names.flatMap((name) => (callable.has(name) ? [] : (scope.live(name) ?? [])));
+  const within = bounded(fresh, fresh.length, catalogue.policy.maxSchemaChars);
+  return {
+    ...within,
+    ranked: names,
+    alreadyActive: names.filter((name) => callable.has(name)),
+    missing: [...missing, ...names.filter((name) => !isThere(name))],
+    omitted: fresh.slice(within.found.length).map((bound) => bound.name),
   };
 }
 
 async function rank(catalogue: Catalogue, text: string, query: ToolQuery): Promise<readonly RankedTool[]> {
   const { policy, deferred } = catalogue;
-  const ranker = policy.ranker?.(deferred.map(searchable)) ?? catalogue.index();
-  const ranked = ranker
-    .rank(text, { limit: deferred.length })
-    .filter(({ name }) => catalogue.isDeferred(name));
+  const ranked = rankNow(catalogue, text, deferred.length);
   if (policy.reranker === undefined) return ranked;
   const { signal, clock } = query;
   const bounds = { timeoutMs: policy.rerankTimeoutMs, signal, clock };
   return (await rerankWithin(policy.reranker, text, ranked, bounds)).tools;
 }
 
-function boundOf(catalogue: Catalogue, name: string): readonly BoundTool[] {
-  const bound = catalogue.deferred.find((one) => one.name === name);
-  return bound === undefined ? [] : [bound];
+/** The ranking without a reranker. Throws what a ranker throws. */
+export function rankNow(catalogue: Catalogue, text: string, limit: number): readonly RankedTool[] {
+  const { policy, deferred } = catalogue;
+  const ranker = policy.ranker?.(deferred.map(searchable)) ?? catalogue.index();
+  return ranker.rank(text, { limit }).filter(({ name }) => catalogue.isDeferred(name));
 }
 
 /** A direct tool that the query names: said to be callable, so that silence is not read as absence. */

@@ -1,8 +1,13 @@
+import type { JsonObject } from '../ledger/content.ts';
 import { type CallFacts, callStatus } from '../ledger/turn-facts.ts';
 import type { Binding, BoundTool } from './binding.ts';
+import type { DiscoveryPolicy } from './discovery-policy.ts';
+import { UNGROUPED } from './inventory.ts';
 import type { LoopGate } from './loop-gate.ts';
 import { safeName } from './safe-text.ts';
+import type { ShapeGate } from './shape-gate.ts';
 import type { StepAdmission } from './step-admission.ts';
+import type { Availability } from './step-view.ts';
 import { unknownToolText } from './tool-names.ts';
 
 /** Why a call does not run, with the text the model gets as its result. */
@@ -12,7 +17,9 @@ export interface Refusal {
     | 'cut-off'
     | 'invalid-arguments'
     | 'loop-gate'
+    | 'needs-schema'
     | 'not-active'
+    | 'withdrawn'
     | 'unknown-tool'
     | 'tool-choice-none'
     | 'tool-call-budget'
@@ -22,6 +29,10 @@ export interface Refusal {
     | 'skipped'
     | 'turn-ended';
   readonly text: string;
+  /** For programs: stable codes of what the text says. */
+  readonly details?: JsonObject;
+  /** Deferred tools whose parameters the text shows: they become active with it. */
+  readonly teaches?: readonly string[];
 }
 
 /** What the refusals of a step are judged by; all of it frozen or synchronous. */
@@ -29,6 +40,10 @@ export interface RefusalScope {
   readonly binding: Binding;
   /** Tools visible when the step started. */
   readonly visible: readonly BoundTool[];
+  /** How the tool that a call means stood when the step started. */
+  availability(call: CallFacts): Availability;
+  readonly shapeGate: ShapeGate;
+  readonly discovery: DiscoveryPolicy;
   readonly admission: StepAdmission;
   readonly loopGate: LoopGate;
   /** The answer was cut at its length limit: none of its calls may run. */
@@ -47,13 +62,16 @@ export function refusalOf(call: CallFacts, scope: RefusalScope): Refusal | undef
   const { args } = call;
   const { toolName, invalid } = call.called.data;
   const bound = scope.binding.byName(toolName);
-  const isVisible = scope.visible.some((one) => one.name === toolName);
+  const availability = bound === undefined ? 'hidden' : scope.availability(call);
+  const inStep = availability === 'callable' || availability === 'untaught' ? bound : undefined;
   const name = safeName(toolName);
 
-  const conflict = bound !== undefined && isVisible ? scope.admission.admit(call.callId, bound) : undefined;
+  const conflict = inStep === undefined ? undefined : scope.admission.admit(call.callId, inStep);
   if (conflict !== undefined) return { code: 'exclusive-step', text: conflict };
   if (scope.cutOff) return { code: 'cut-off', text: cutOffText(name) };
-  if (invalid !== undefined && isVisible) return { code: 'invalid-arguments', text: invalid };
+  const judged = inStep === undefined ? undefined : scope.shapeGate.judge(call, inStep, availability);
+  if (judged !== undefined) return judged;
+  if (invalid !== undefined && inStep !== undefined) return { code: 'invalid-arguments', text: invalid };
   if (scope.loopGate.isBlocked(toolName, args)) return { code: 'loop-gate', text: loopText(name) };
   if (bound === undefined) {
     return {
@@ -61,7 +79,8 @@ export function refusalOf(call: CallFacts, scope: RefusalScope): Refusal | undef
       text: unknownToolText(call.called.data.requestedName ?? toolName, scope.visible),
     };
   }
-  if (!isVisible) return { code: 'not-active', text: notActiveText(name) };
+  if (availability === 'withdrawn') return { code: 'withdrawn', text: withdrawnText(toolName) };
+  if (availability === 'hidden') return { code: 'not-active', text: notActiveText(bound, scope.discovery) };
   if (scope.toolsForbidden) return { code: 'tool-choice-none', text: forbiddenText(name) };
   const budget = scope.reserveCall();
   if (budget !== undefined) return { code: 'tool-call-budget', text: budgetText(name, budget) };
@@ -91,8 +110,22 @@ function loopText(name: string): string {
   return `${name} did not run: the same call failed several times in a row. Change the arguments or take another way.`;
 }
 
-function notActiveText(name: string): string {
-  return `${name} did not run: it is available but was not loaded when this step started. Find it with tool_search, then call it in a later step.`;
+/** Text for a call to a deferred tool that was not active. */
+export function notActiveText(bound: BoundTool, policy: DiscoveryPolicy): string {
+  const name = safeName(bound.name);
+  const [search, , invoke] = policy.ownTools;
+  if (policy.exposition === 'invoke') {
+    return `${name} did not run: it is not called by its own name. Call it through ${invoke}.`;
+  }
+  const group = safeName(bound.group ?? UNGROUPED);
+  const how =
+    policy.activation === 'group' ? `Load its group "${group}" with ${search}` : `Find it with ${search}`;
+  return `${name} did not run: it is available but was not loaded when this step started. ${how}, then call it in a later step.`;
+}
+
+/** Text for a call to a tool that its source took back. */
+export function withdrawnText(toolName: string): string {
+  return `${safeName(toolName)} did not run: its source has withdrawn it, and it is not available any more.`;
 }
 
 function forbiddenText(name: string): string {

@@ -2,7 +2,9 @@ import { SwarmError } from '../errors.ts';
 import { type CallId, requestIdOf } from '../ids.ts';
 import type { NewRecord } from '../ledger/records.ts';
 import { callStatus } from '../ledger/turn-facts.ts';
-import { type Refusal, turnEndedText } from './refusals.ts';
+import type { PreparedActivation } from './activations.ts';
+import type { BoundTool } from './binding.ts';
+import { notActiveText, type Refusal, turnEndedText } from './refusals.ts';
 import type { Settlement, SettlingCall } from './settlement.ts';
 
 /**
@@ -17,12 +19,35 @@ export async function stopBeforeT1(call: SettlingCall): Promise<Settlement> {
 }
 
 /**
- * Writes a refusal as the second half of the pair, then tells the machine.
+ * Refuses a call to a tool whose parameters the model had not seen, and shows them: the tool is active from the next
+ * step on. Where the gate of activations says no, nothing is shown.
  * @throws SwarmError when the fact could not be made durable
  */
-export async function refuse(call: SettlingCall, refusal: Refusal): Promise<Settlement> {
+export async function teach(call: SettlingCall, bound: BoundTool, refusal: Refusal): Promise<Settlement> {
+  const { scope, facts } = call;
+  const { callId, stepId } = facts;
+  const names = refusal.teaches ?? [];
+  const activation = await scope.activations.prepare({ callId, stepId, names, signal: scope.signal });
+  if (scope.signal.aborted) return stopBeforeT1(call);
+  if (activation.names.length === 0) {
+    return refuse(call, { code: 'not-active', text: notActiveText(bound, scope.discovery) });
+  }
+  const note = activation.takeNote();
+  const text = note === undefined ? refusal.text : `${refusal.text}\n${note}`;
+  return refuse(call, { ...refusal, text }, activation);
+}
+
+/**
+ * Writes a refusal as the second half of the pair, then tells the machine. `activation` becomes durable with it.
+ * @throws SwarmError when the fact could not be made durable
+ */
+export async function refuse(
+  call: SettlingCall,
+  refusal: Refusal,
+  activation?: PreparedActivation,
+): Promise<Settlement> {
   const { scope, facts, machine } = call;
-  const { code, text } = refusal;
+  const { code, text, details } = refusal;
   const { toolName } = facts.called.data;
   const { stepId, callId } = facts;
   const request = requestIdOf(callId as CallId);
@@ -30,8 +55,12 @@ export async function refuse(call: SettlingCall, refusal: Refusal): Promise<Sett
     // An earlier process left the request open; where nothing here has settled it, it ends with its call.
     await orBreak(call, scope.approvals.cancel({ id: request, stepId, callId }, text));
   }
-  const data = { code, text, toolName };
-  await commitFact(call, [{ type: 'tool.refused', turn: scope.turnId, step: stepId, call: callId, data }]);
+  const data = { code, text, toolName, ...(details === undefined ? {} : { details }) };
+  await commitFact(call, [
+    { type: 'tool.refused', turn: scope.turnId, step: stepId, call: callId, data },
+    ...(activation?.facts ?? []),
+  ]);
+  activation?.settled();
   if (machine.state === 'awaitingPermission' && code === 'denied') machine.send({ type: 'DENIED', request });
   else if (machine.state === 'awaitingPermission' && code === 'expired')
     machine.send({ type: 'EXPIRED', request });

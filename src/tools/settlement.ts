@@ -8,6 +8,7 @@ import { type CallFacts, callStatus, requestedArgs } from '../ledger/turn-facts.
 import type { GateResult, GateSubjects } from '../lifecycle/hooks.ts';
 import type { Lifecycle, LifecycleHost } from '../lifecycle/lifecycle.ts';
 import type { Limits } from '../limits.ts';
+import type { Activations } from './activations.ts';
 import type { ApprovalDesk, AskedApproval } from './approvals.ts';
 import type { BoundTool } from './binding.ts';
 import { clearPermission, handInRequest } from './clear-permission.ts';
@@ -21,7 +22,7 @@ import {
   skippedText,
   turnEndedText,
 } from './refusals.ts';
-import { refuse, stopBeforeT1 } from './refuse-call.ts';
+import { refuse, stopBeforeT1, teach } from './refuse-call.ts';
 import { checkReplacement } from './replaced-arguments.ts';
 
 /** Everything the settlement of one step's calls works with. Lives as long as the step. */
@@ -43,6 +44,7 @@ export interface SettlementScope extends RefusalScope {
   readonly lifecycle: LifecycleHost;
   readonly approvals: ApprovalDesk;
   readonly permission: readonly PermissionPolicy[];
+  readonly activations: Activations;
   /** @throws SwarmError when the batch is not certainly durable */
   commit(batch: readonly NewRecord[]): Promise<readonly LedgerRecord[]>;
   gate<G extends 'beforeToolCall' | 'beforeToolExecute'>(
@@ -93,9 +95,15 @@ export function settleCall(facts: CallFacts, scope: SettlementScope): Promise<Se
   const call: SettlingCall = { facts, scope, machine: startMachine(facts, scope) };
   const isFresh = callStatus(facts) === 'called';
   const refusal = isFresh ? refusalOf(facts, scope) : undefined;
-  if (refusal !== undefined) return refuse(call, refusal);
+  if (refusal !== undefined) return settleRefused(call, refusal);
   if (isFresh) call.machine.send({ type: 'ADMITTED' });
   return settleAdmitted(call);
+}
+
+function settleRefused(call: SettlingCall, refusal: Refusal): Promise<Settlement> {
+  const bound = call.scope.binding.byName(call.facts.called.data.toolName);
+  if (refusal.teaches === undefined || bound === undefined) return refuse(call, refusal);
+  return teach(call, bound, refusal);
 }
 
 /** A call that asked a person in an earlier process begins where it waited: nobody is told of that again. */

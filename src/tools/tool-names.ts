@@ -20,9 +20,10 @@ export type ToolNameResolution =
   | { readonly type: 'unknown' };
 
 /**
- * Resolves `written` against the tools visible in the step. Repairs case, then hyphen against underscore, then a
- * `_tool` suffix, then a missing server prefix (`read` for `files__read`); each only if exactly one visible tool
- * matches. Nothing is guessed by distance, and a hidden tool is found by its exact name only.
+ * Resolves `written` against the tools visible in the step. An alias means its tool wherever no tool has it as a name.
+ * Repairs case, then hyphen against underscore, then a `_tool` suffix, then a missing server prefix (`read` for
+ * `files__read`); each only if exactly one visible tool matches. Nothing is guessed by distance, and a hidden tool is
+ * found by its exact name or alias only.
  */
 export function resolveToolName(
   written: string,
@@ -34,6 +35,11 @@ export function resolveToolName(
   if (exact !== undefined) return { type: 'exact', bound: exact };
   const hidden = binding.byName(written) ?? binding.byWireName(written);
   if (hidden !== undefined) return { type: 'hidden', bound: hidden };
+  const aliased = toolCalled(written, binding.tools);
+  if (aliased !== undefined) {
+    const isVisible = visible.some((bound) => bound.name === aliased.name);
+    return { type: isVisible ? 'repaired' : 'hidden', bound: aliased };
+  }
   for (const matches of REPAIRS) {
     const found = visible.filter((bound) => namesOf(bound).some((name) => matches(written, name)));
     const [only] = found;
@@ -41,6 +47,17 @@ export function resolveToolName(
       return found.length === 1 ? { type: 'repaired', bound: only } : { type: 'unknown' };
   }
   return { type: 'unknown' };
+}
+
+/**
+ * The tool that `name` denotes exactly: by its name, by its name in requests, or by an alias that is its own. Names
+ * come before aliases, and an alias that several tools claim denotes none.
+ */
+export function toolCalled(name: string, tools: readonly BoundTool[]): BoundTool | undefined {
+  const named = tools.find((bound) => bound.name === name || bound.definition.name === name);
+  if (named !== undefined) return named;
+  const aliased = tools.filter((bound) => bound.tool.aliases.includes(name));
+  return aliased.length === 1 ? aliased[0] : undefined;
 }
 
 /** What a model is told of a call whose name means no tool of the step. Bounded; names only. */

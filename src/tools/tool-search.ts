@@ -1,152 +1,140 @@
 import { z } from 'zod';
-import type { Clock } from '../clock.ts';
-import type { JsonObject } from '../ledger/content.ts';
 import type { NewRecord, RecordData } from '../ledger/records.ts';
-import type { GateResult, GateSubjects } from '../lifecycle/hooks.ts';
-import { bindTools } from './bind-tools.ts';
+import type { PreparedActivation } from './activations.ts';
 import type { BoundTool } from './binding.ts';
-import type { Catalogue } from './catalogue.ts';
-import { defineTool } from './define-tool.ts';
+import type { DiscoveryPolicy } from './discovery-policy.ts';
+import type { DiscoveryScope } from './discovery-scope.ts';
 import { type FoundTools, findTools } from './find-tools.ts';
+import { once, ownTool } from './own-tool.ts';
 import { RuntimeToolResult, runtimeTool } from './runtime-tool.ts';
-import { safeName } from './safe-text.ts';
+import { searchResultText } from './search-result-text.ts';
 import type { ToolContext } from './tool.ts';
 
 /** Tools a model may ask of one search at most; a larger limit counts as this. */
-const MAX_LIMIT = 20;
+export const MAX_SEARCH_LIMIT = 20;
 
-const inputSchema = z.object({
+const limit = z.int().min(1).optional();
+
+const textSchema = z.object({
   query: z.string().describe('What the tool should do, or its name.'),
-  limit: z.int().min(1).optional().describe('How many tools to load at most. Default 5, at most 20.'),
+  limit: limit.describe('How many tools to load at most. Default 5, at most 20.'),
 });
 
-type SearchInput = z.output<typeof inputSchema>;
+const selectSchema = z.object({
+  query: z
+    .string()
+    .describe('"select:A,B" for exactly these tools, one bare name, or words for what the tool should do.'),
+  max_results: limit.describe('How many tools a search by words loads at most. Default 5, at most 20.'),
+});
 
-/** The one definition of the search tool, whose bytes never change. */
-const shared = once(() =>
-  bound({
-    name: 'tool_search',
-    description:
-      'Finds tools that are available but not loaded, by what they do or by name, and loads the best matches. Loaded tools can be called from your next message on, not together with the search.',
-  }),
-);
-
-/** What a search works with and where its success goes. */
-export interface ToolSearchScope {
-  readonly turnId: string;
-  readonly catalogue: Catalogue;
-  readonly clock: Clock;
-  /** Names visible when the step of the call started. */
-  visible(): ReadonlySet<string>;
-  gate(
-    subject: GateSubjects['beforeActivation'],
-    signal: AbortSignal,
-  ): Promise<GateResult<GateSubjects['beforeActivation']>>;
-  /** The names a settled search activates, by its call: they become visible at the next step. */
-  activate(callId: string, names: readonly string[]): void;
+interface SearchInput {
+  readonly query: string;
+  readonly limit?: number | undefined;
+  readonly max_results?: number | undefined;
 }
 
-/** `tool_search` for one turn. A search that fails or is stopped activates nothing. */
-export function toolSearch(scope: ToolSearchScope): BoundTool {
+/** The definitions of the search tool, one for each way it works, whose bytes never change. */
+const byText = once(() =>
+  searchTool(
+    'tool_search',
+    'Finds tools that are available but not loaded, by what they do or by name, and loads the best matches. Loaded tools can be called from your next message on, not together with the search.',
+  ),
+);
+
+const SELECT_HEAD =
+  'Loads tools that stand among yours with a name and a hint only. Give "select:A,B" to load exactly these, one bare name, or words to search for.';
+const DIRECT =
+  'You may also call such a tool at once: it runs if its arguments fit, and else its parameters are shown to you.';
+const NOT_DIRECT =
+  'A call to such a tool before it is loaded does not run: its parameters are shown to you instead.';
+const IN_REQUEST = 'Loaded tools stand among yours with their parameters from your next message on.';
+const IN_RESULT = 'The parameters of loaded tools come with the result; call them from your next message on.';
+
+const SELECTING = {
+  request: {
+    direct: once(() => selectTool(DIRECT, IN_REQUEST)),
+    taught: once(() => selectTool(NOT_DIRECT, IN_REQUEST)),
+  },
+  result: {
+    direct: once(() => selectTool(DIRECT, IN_RESULT)),
+    taught: once(() => selectTool(NOT_DIRECT, IN_RESULT)),
+  },
+};
+
+function searchTool(name: string, description: string): BoundTool {
+  return { ...ownTool({ name, description, inputSchema: textSchema }), exactArguments: true };
+}
+
+function selectTool(...how: readonly string[]): BoundTool {
+  const description = [SELECT_HEAD, ...how].join(' ');
+  const bound = ownTool({ name: 'ToolSearch', description, inputSchema: selectSchema });
+  return {
+    ...bound,
+    exactArguments: true,
+    // Other keys are passed over; this one was the way to ask by name, and passing over it would find something else.
+    validate: async (args) =>
+      Array.isArray(args['select'])
+        ? { type: 'invalid', message: OLD_SELECT, paths: [['select']] }
+        : bound.validate(args),
+  };
+}
+
+const OLD_SELECT =
+  'select: is not taken as a list. Nothing was loaded. Name the tools in the query instead: {"query": "select:A,B"}.';
+
+function definitionOf({ queryForms, carrier, hiddenCall }: DiscoveryPolicy): BoundTool {
+  if (queryForms === 'text') return byText();
+  return SELECTING[carrier][hiddenCall === 'teach' ? 'taught' : 'direct']();
+}
+
+/** The search tool of one turn. A search that fails or is stopped activates nothing. */
+export function toolSearch(scope: DiscoveryScope): BoundTool {
   // Arguments were validated against the schema above before settlement enters the tool.
-  return runtimeTool(shared(), (input, ctx) => search(scope, input as SearchInput, ctx));
+  return runtimeTool(definitionOf(scope.catalogue.policy), (input, ctx) =>
+    search(scope, input as SearchInput, ctx),
+  );
 }
 
 async function search(
-  scope: ToolSearchScope,
+  scope: DiscoveryScope,
   input: SearchInput,
   ctx: ToolContext,
 ): Promise<RuntimeToolResult> {
-  const { catalogue, clock } = scope;
+  const { catalogue, clock, activations } = scope;
   const startedMs = clock.monotonicMs();
-  const limit = Math.min(input.limit ?? catalogue.policy.maxResults, MAX_LIMIT);
-  const outcome = await findTools(catalogue, scope.visible(), {
-    query: input.query,
-    limit,
-    signal: ctx.signal,
-    clock,
-  });
-  const names = await admitted(
-    scope,
-    outcome.found.map((one) => one.name),
-    ctx,
+  const asked = input.limit ?? input.max_results ?? catalogue.policy.maxResults;
+  const most = Math.min(asked, MAX_SEARCH_LIMIT, scope.placesLeft());
+  const found = await findTools(
+    { catalogue, callable: scope.callable(), live: scope.live },
+    { query: input.query, limit: most, signal: ctx.signal, clock },
   );
-  ctx.signal.throwIfAborted();
-  const at = { turn: scope.turnId, step: ctx.stepId, call: ctx.callId };
+  const { stepId, callId, signal } = ctx;
+  const names = found.found.map((one) => one.name);
+  const activation = await activations.prepare({ callId, stepId, names, signal });
+  signal.throwIfAborted();
   const durationMs = clock.monotonicMs() - startedMs;
-  const searched = { ...searchedData(input.query, outcome, names), limit, durationMs };
-  const facts: NewRecord[] = [{ ...at, type: 'tools.searched', data: searched }];
-  if (names.length > 0) {
-    facts.push({
-      ...at,
-      type: 'tools.activated',
-      data: { names: [...names], schemaChars: searched.schemaChars },
-    });
-  }
-  return new RuntimeToolResult(
-    { type: 'text', text: resultText(input.query, names, outcome.alreadyActive) },
-    facts,
-    () => scope.activate(ctx.callId, names),
-  );
-}
-
-/** What the gate lets through of what was found; a refusal lets nothing through. */
-async function admitted(
-  scope: ToolSearchScope,
-  names: readonly string[],
-  ctx: ToolContext,
-): Promise<readonly string[]> {
-  if (names.length === 0) return names;
-  const { sessionId, agentPath, turnId, stepId } = ctx;
-  const result = await scope.gate({ sessionId, agentPath, turnId, stepId, names }, ctx.signal);
-  if (result.type === 'refuse') return [];
-  const allowed = new Set(result.subject.names);
-  return names.filter((name) => allowed.has(name));
+  const searched = { ...searchedData(input.query, found, activation), limit: most, durationMs };
+  const facts: readonly NewRecord[] = [
+    { type: 'tools.searched', turn: scope.turnId, step: stepId, call: callId, data: searched },
+    ...activation.facts,
+  ];
+  const text = searchResultText(scope, input.query, found, activation);
+  return new RuntimeToolResult({ type: 'text', text }, facts, activation.settled);
 }
 
 function searchedData(
   query: string,
-  outcome: FoundTools,
-  names: readonly string[],
+  found: FoundTools,
+  { names }: PreparedActivation,
 ): Omit<RecordData<'tools.searched'>, 'limit' | 'durationMs'> {
-  const kept = outcome.found.filter((one) => names.includes(one.name));
+  const kept = found.found.filter((one) => names.includes(one.name));
   return {
     query: query.slice(0, 1_600),
-    ranked: outcome.ranked.slice(0, 50),
+    ranked: found.ranked.slice(0, 50),
     activated: [...names],
-    alreadyActive: [...outcome.alreadyActive],
-    omittedByLimit: outcome.omittedByLimit,
-    omittedByBytes: outcome.omittedByBytes,
+    alreadyActive: [...found.alreadyActive],
+    omittedByLimit: found.omittedByLimit,
+    omittedByBytes: found.omittedByBytes,
     schemaChars: kept.reduce((sum, one) => sum + one.schemaChars, 0),
-  };
-}
-
-/** Names only: the schemas come with the next request. */
-function resultText(query: string, activated: readonly string[], alreadyActive: readonly string[]): string {
-  const result: JsonObject = {
-    activated: activated.map((name) => safeName(name)),
-    ...(alreadyActive.length === 0 ? {} : { alreadyActive: alreadyActive.map((name) => safeName(name)) }),
-  };
-  const json = JSON.stringify(result);
-  if (activated.length > 0 || alreadyActive.length > 0) return json;
-  const hint =
-    query.trim() === ''
-      ? 'The query was empty: say what the tool should do.'
-      : 'Nothing matched. Try other words for what the tool should do.';
-  return `${json}\n${hint}`;
-}
-
-function bound(definition: { readonly name: string; readonly description: string }): BoundTool {
-  const tool = defineTool({ ...definition, inputSchema, recovery: 'replay_safe', execute: () => undefined });
-  const [only] = bindTools([tool]).tools;
-  // One tool in, one tool out.
-  return { ...(only as BoundTool), exactArguments: true };
-}
-
-function once<T>(make: () => T): () => T {
-  let made: T | undefined;
-  return () => {
-    made ??= make();
-    return made;
   };
 }

@@ -1,10 +1,10 @@
-import { type CallId, callIdOf, type StepId } from '../ids.ts';
+import { type CallId, callIdOf, nestedCallIdOf, type StepId } from '../ids.ts';
 import type { JsonObject } from '../ledger/content.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NewRecord, RecordData } from '../ledger/records.ts';
 import type { Limits } from '../limits.ts';
 import type { ReturnedCall } from '../model/adapter.ts';
-import { climbLadder } from '../tools/argument-ladder.ts';
+import { climbLadder, type LadderOutcome } from '../tools/argument-ladder.ts';
 import { hashArguments } from '../tools/argument-snapshot.ts';
 import type { Binding, BoundTool } from '../tools/binding.ts';
 import { resolveToolName } from '../tools/tool-names.ts';
@@ -41,19 +41,25 @@ export function readCalls(
   return Promise.all(calls.map((call) => readCall(call, reading, inlineBytes)));
 }
 
+/** A call as far as it can be read: what it names, and its arguments. */
+interface WrittenCall {
+  readonly bound: BoundTool | undefined;
+  readonly requestedName: string;
+  readonly climbed: LadderOutcome;
+  /** The tool of the runtime that passes the call on. */
+  readonly via?: string;
+}
+
 async function readCall(call: ReturnedCall, reading: CallReading, inlineBytes: number): Promise<ReadCall> {
-  const resolution = resolveToolName(call.toolName, reading.visible, reading.binding);
-  const bound = resolution.type === 'unknown' ? undefined : resolution.bound;
-  const climbed = await climbLadder(call.input, bound, {
-    open: reading.open,
-    limits: reading.limits.arguments,
-  });
+  const written = await passOn(await readWritten(call, reading), reading);
+  const { bound, requestedName, climbed, via } = written;
   const args = climbed.type === 'ok' ? climbed.args : climbed.kept;
   const data: RecordData<'tool.called'> = {
     ordinal: call.ordinal,
     wireId: call.wireId,
-    toolName: bound?.name ?? call.toolName,
-    ...(resolution.type === 'repaired' ? { requestedName: call.toolName } : {}),
+    toolName: bound?.name ?? requestedName,
+    ...(via === undefined ? {} : { via }),
+    ...(bound === undefined || isNameOf(bound, requestedName) ? {} : { requestedName }),
     ...(await storedArguments(args, reading, inlineBytes)),
     argsHash: hashArguments(args),
     ...(bound === undefined ? {} : { schemaHash: bound.schemaHash }),
@@ -61,9 +67,39 @@ async function readCall(call: ReturnedCall, reading: CallReading, inlineBytes: n
     ...(climbed.repaired.length === 0 ? {} : { repaired: [...climbed.repaired] }),
     ...(call.providerMetadata === undefined ? {} : { providerMetadata: call.providerMetadata }),
   };
-  const callId: CallId = callIdOf(reading.stepId, call.ordinal);
+  const outer: CallId = callIdOf(reading.stepId, call.ordinal);
+  const callId =
+    via === undefined || bound === undefined ? outer : nestedCallIdOf(outer, bound.definition.name);
   const { turnId: turn, stepId: step } = reading;
   return { record: { type: 'tool.called', turn, step, call: callId, data }, args };
+}
+
+function isNameOf({ name, definition }: BoundTool, written: string): boolean {
+  return written === name || written === definition.name;
+}
+
+async function readWritten(call: ReturnedCall, reading: CallReading): Promise<WrittenCall> {
+  const resolution = resolveToolName(call.toolName, reading.visible, reading.binding);
+  const bound = resolution.type === 'unknown' ? undefined : resolution.bound;
+  const climbed = await climb(call.input, bound, reading);
+  return { bound, requestedName: call.toolName, climbed };
+}
+
+/** A call through a tool that passes calls on is a call of the tool it means, with the arguments for that one. */
+async function passOn(written: WrittenCall, reading: CallReading): Promise<WrittenCall> {
+  const { bound, climbed } = written;
+  const forwarded = climbed.type === 'ok' ? bound?.forward?.(climbed.args) : undefined;
+  if (bound === undefined || forwarded === undefined) return written;
+  return {
+    bound: forwarded.bound,
+    requestedName: forwarded.requestedName,
+    climbed: await climb(JSON.stringify(forwarded.args), forwarded.bound, reading),
+    via: bound.name,
+  };
+}
+
+function climb(input: string, bound: BoundTool | undefined, reading: CallReading): Promise<LadderOutcome> {
+  return climbLadder(input, bound, { open: reading.open, limits: reading.limits.arguments });
 }
 
 async function storedArguments(

@@ -117,7 +117,8 @@ async function commitClosed(
     ...before,
     ...(leftStep === undefined ? [] : endLeftStep(scope.turnId, leftStep, end.error)),
     ...undelivered.records,
-    ...(scope.tools.activated.size === 0
+    // Where activations outlive their turn, nothing is cleared.
+    ...(scope.tools.activated.size === 0 || scope.plan.discovery.retention === 'replay'
       ? []
       : [
           { type: 'tools.cleared' as const, turn: scope.turnId, data: { names: [...scope.tools.activated] } },

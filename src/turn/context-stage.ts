@@ -1,11 +1,14 @@
 import type { PromptMessage } from '../model/adapter.ts';
 import type { BoundTool } from '../tools/binding.ts';
+import type { WireForm } from '../tools/placeholder-tools.ts';
 
 /** A request on its way through the stages, before it is frozen. */
 export interface RequestDraft {
   readonly system: string;
   readonly messages: readonly PromptMessage[];
   readonly visible: readonly BoundTool[];
+  /** What the request carries of each of them, in the same order. */
+  readonly wire: readonly WireForm[];
 }
 
 /** What a stage makes of a draft. */

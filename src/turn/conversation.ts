@@ -4,7 +4,8 @@ import type { AssistantPart, JsonObject, ToolOutput, UserPart } from '../ledger/
 import type { Ledger } from '../ledger/ledger.ts';
 import { loadOutput, loadParts } from '../ledger/media.ts';
 import type { LedgerRecord, RecordOf } from '../ledger/records.ts';
-import type { PromptAssistantPart, PromptMessage, PromptToolResult } from '../model/adapter.ts';
+import type { PromptAssistantPart, PromptCall, PromptMessage, PromptToolResult } from '../model/adapter.ts';
+import { invocationOf } from '../tools/invoke-tools.ts';
 
 /** A call of the history with what is needed to replay it. */
 interface HistoryCall {
@@ -184,8 +185,7 @@ function assistantMessage(step: OpenStep, replayName: (name: string) => string):
     return {
       type: 'call',
       wireId: call.wireId,
-      toolName: replayName(call.called.data.toolName),
-      args: call.args,
+      ...asWritten(call, replayName),
       ...(providerMetadata === undefined ? {} : { providerMetadata }),
     };
   };
@@ -195,6 +195,16 @@ function assistantMessage(step: OpenStep, replayName: (name: string) => string):
     if (part !== undefined) content.push(part);
   }
   return { role: 'assistant', content, origin: originOf(step.message) };
+}
+
+/** A call that was passed on stands in the history as the model made it. */
+function asWritten(
+  { called, args }: HistoryCall,
+  replayName: (name: string) => string,
+): Pick<PromptCall, 'toolName' | 'args'> {
+  const { toolName, via } = called.data;
+  if (via === undefined) return { toolName: replayName(toolName), args };
+  return { toolName: replayName(via), args: invocationOf(toolName, args) };
 }
 
 function pushPart(
@@ -213,7 +223,7 @@ function pushPart(
 function toolResult(call: HistoryCall, replayName: (name: string) => string): PromptToolResult {
   return {
     wireId: call.wireId,
-    toolName: replayName(call.called.data.toolName),
+    toolName: asWritten(call, replayName).toolName,
     output: call.output ?? { type: 'error', text: 'The turn ended before this call had a result.' },
   };
 }

@@ -29,6 +29,8 @@ export interface ScopeParts {
   readonly plan: TurnPlan;
   readonly run: RunScope;
   readonly session: TurnSession;
+  /** Earlier turns of the session. */
+  readonly history: readonly TurnFacts[];
 }
 
 /** The scope of a new turn: nothing activated, nothing remembered, nothing counted. */
@@ -95,6 +97,7 @@ function makeScope(
       session,
       context: run.context,
       gate: (subject, signal) => plan.gates.run('beforeActivation', subject, signal),
+      history: parts.history,
       activated: before.activated,
     }),
     progress: { steps: 0, toolCalls: 0, text: '' },
@@ -121,6 +124,7 @@ function restoreCall(scope: TurnScope, call: CallFacts): void {
   }
   const { args } = call;
   const { toolName } = call.called.data;
+  if (hasResult(call)) scope.tools.shapeGate.restore(call);
   if (settled !== undefined) {
     scope.loopGate.note(toolName, args, settled.data.status === 'success' ? 'success' : 'failure');
   } else if (refused !== undefined) {
@@ -205,8 +209,7 @@ function resumingStage(
   if (status === 'aborted')
     scope.stop.stop({ type: 'cancelled', reason: 'stopped before the process ended' });
   const calls = step.callIds.flatMap((id) => facts.calls.get(id) ?? []);
-  const visible = step.opened.data.visible.flatMap((name) => scope.tools.binding.byName(name) ?? []);
-  scope.tools.takeSnapshot(visible);
+  const { visible } = scope.tools.restoreSnapshot(step.opened.data);
   const answered: AnsweredStep = {
     calls,
     visible,

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { RecordData } from '../ledger/records.ts';
 import type { PromptMessage, StepRequest, ToolChoice } from '../model/adapter.ts';
 import type { BoundTool } from '../tools/binding.ts';
+import type { WireForm } from '../tools/placeholder-tools.ts';
 import { pairMessages } from './pairing.ts';
 import type { TurnScope } from './turn-scope.ts';
 
@@ -19,13 +20,15 @@ export interface ProjectionInput {
   readonly system: string;
   readonly messages: readonly PromptMessage[];
   readonly visible: readonly BoundTool[];
+  /** What the request carries of each of them, in the same order. */
+  readonly wire: readonly WireForm[];
   readonly toolChoice: ToolChoice;
 }
 
 /** Builds the request of one step. Pure but for hashing; the last pass makes every call answered. */
 export function projectRequest(scope: TurnScope, input: ProjectionInput): ProjectedRequest {
   const { settings } = scope.plan;
-  const tools = input.visible.map((bound) => bound.definition);
+  const tools = input.wire.map((form) => form.definition);
   const messages = pairMessages(input.messages);
   const request: StepRequest = {
     ...(input.system === '' ? {} : { system: input.system }),
@@ -34,9 +37,9 @@ export function projectRequest(scope: TurnScope, input: ProjectionInput): Projec
     toolChoice: input.toolChoice,
     settings,
   };
-  const toolsHash = sha256(input.visible.map((bound) => bound.schemaHash).join('\n'));
+  const toolsHash = sha256(input.wire.map((form) => form.schemaHash).join('\n'));
   const text = JSON.stringify([input.system, messages, input.toolChoice, settings]);
-  const schemaChars = input.visible.reduce((sum, bound) => sum + bound.schemaChars, 0);
+  const schemaChars = input.wire.reduce((sum, form) => sum + form.schemaChars, 0);
   return {
     request,
     visible: input.visible,

@@ -165,12 +165,13 @@ function createParkWatch(scope: TurnScope, slots: CallSlots, open: Set<string>):
 }
 
 /** A call that has its result from an earlier process keeps the place it took among those of the step. */
-function stepAdmission(scope: TurnScope, { calls, visible }: StepCalls): StepAdmission {
+function stepAdmission({ tools }: TurnScope, { calls }: StepCalls): StepAdmission {
   const admission = createStepAdmission();
-  const names = new Set(visible.map((bound) => bound.name));
   for (const call of calls) {
-    const bound = scope.tools.binding.byName(call.called.data.toolName);
-    if (hasResult(call) && bound !== undefined && names.has(bound.name)) admission.admit(call.callId, bound);
+    const bound = tools.binding.byName(call.called.data.toolName);
+    if (!hasResult(call) || bound === undefined) continue;
+    const availability = tools.availability(call);
+    if (availability === 'callable' || availability === 'untaught') admission.admit(call.callId, bound);
   }
   return admission;
 }
@@ -208,6 +209,10 @@ function settlementScope(scope: TurnScope, step: StepCalls, { slots, watch }: St
     permission: plan.permission,
     binding: scope.tools.binding,
     visible: step.visible,
+    availability: (call) => scope.tools.availability(call),
+    shapeGate: scope.tools.shapeGate,
+    discovery: plan.discovery,
+    activations: scope.tools.activations,
     admission: stepAdmission(scope, step),
     loopGate: scope.loopGate,
     cutOff: step.cutOff,

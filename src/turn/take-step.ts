@@ -41,7 +41,7 @@ export async function takeStep(
     lease?.lease.undo();
     return { type: 'refused', failure: projection.failure, event: 'projection' };
   }
-  scope.tools.takeSnapshot(projection.view.visible);
+  scope.tools.takeSnapshot(projection.view);
   scope.machine.send({ type: 'PROJECTED' });
   const end = await runLeased(scope, lease, { index, projected: projection.projected, reopened });
   return { type: 'taken', end, view: projection.view };
@@ -110,6 +110,7 @@ async function project(
     system: withInventory(plan.instructions, scope.tools.catalogue.inventory),
     messages: leased === undefined ? history.messages : [...history.messages, ...leased.messages],
     visible: view.visible,
+    wire: view.wire,
   };
   const gated = await passRequestGate(scope, index, draft);
   if (gated.type === 'failed') return gated;

@@ -12,6 +12,7 @@ import type { Model, ModelSettings } from '../model/adapter.ts';
 import type { ApprovalDesk, RememberedDecision } from '../tools/approvals.ts';
 import type { Binding } from '../tools/binding.ts';
 import type { DiscoveryPolicy } from '../tools/discovery-policy.ts';
+import type { LiveTools } from '../tools/live-binding.ts';
 import type { LoopGate } from '../tools/loop-gate.ts';
 import type { PermissionPolicy } from '../tools/permission.ts';
 import type { ContextStage } from './context-stage.ts';
@@ -28,12 +29,19 @@ export interface TurnPlan {
   readonly model: Model;
   readonly instructions: string;
   readonly settings: ModelSettings;
+  /** What the turn opens with; live tools may change it between two steps. */
   readonly binding: Binding;
+  /** Names the run may use at most, where it has a ceiling. */
+  readonly ceiling?: readonly string[];
+  /** Tools that come and go. Absent: the binding stays what it is. */
+  readonly live?: LiveTools;
   readonly limits: Limits;
   readonly permission: readonly PermissionPolicy[];
   /** Gates of the runtime, then those of the agent. */
   readonly gates: GateRunner;
   readonly discovery: DiscoveryPolicy;
+  /** Whether the source of a bound tool still has it; asked anew for each call. Absent: every source has what it gave. */
+  readonly isLive?: (name: string) => boolean;
   /** The last allowed step may call no tool, so that it brings an answer. */
   readonly answersAtLastStep: boolean;
   /** Capacity, pruning, compaction, in order. */
