@@ -89,6 +89,7 @@ async function openTurn(
     plan,
     run: request.run.scope,
     session: session.turnSession(agentPath),
+    history: facts.turns,
   };
   const before = facts.opened === undefined ? [sessionOpened(request.agent.binding, agentPath)] : [];
   const scope = createTurnScope(scopeParts);
@@ -144,6 +145,7 @@ async function resumeTurn(
       plan,
       run: request.run.scope,
       session: session.turnSession(facts.opened?.data.agentPath ?? [request.agent.name]),
+      history: facts.turns.filter((one) => one.turnId !== turn.turnId),
     },
     turn,
     replay.turn,
