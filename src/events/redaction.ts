@@ -227,8 +227,17 @@ function isList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value);
 }
 
+/** Keys seen before and what they are; those of events are few, those of foreign data are cut off at a bound. */
+const KNOWN_KEYS = new Map<string, boolean>();
+const MAX_KNOWN_KEYS = 1_000;
+
 function isSecretKey(key: string): boolean {
-  return key.length < 40 && SECRET_KEYS.has(key.toLowerCase().replaceAll(/[-_]/g, ''));
+  if (key.length >= 40) return false;
+  const known = KNOWN_KEYS.get(key);
+  if (known !== undefined) return known;
+  const isSecret = SECRET_KEYS.has(key.toLowerCase().replaceAll(/[-_]/g, ''));
+  if (KNOWN_KEYS.size < MAX_KNOWN_KEYS) KNOWN_KEYS.set(key, isSecret);
+  return isSecret;
 }
 
 function inside(walk: Walk, key: string): Walk {

@@ -24,8 +24,8 @@ const TAIL_PAGE = 256;
 
 /** What is kept of one record: its text, so that no reader shares an object with another. */
 interface Kept {
-  readonly text: string;
-  readonly prev: string;
+  /** Frozen to its leaves: every reader gets the same one. */
+  readonly record: LedgerRecord;
   readonly hash: string;
 }
 
@@ -95,7 +95,7 @@ class MemoryLedger implements Ledger {
 
   async read(session: string, fromSeq = 1): Promise<readonly LedgerRecord[]> {
     this.#assertOpen();
-    return (this.#streams.get(session)?.rows ?? []).slice(Math.max(0, fromSeq - 1)).map(recordOf);
+    return (this.#streams.get(session)?.rows ?? []).slice(Math.max(0, fromSeq - 1)).map((row) => row.record);
   }
 
   async head(session: string): Promise<Head | undefined> {
@@ -213,8 +213,8 @@ function streamFor(streams: Map<string, Stream>, identity: SessionIdentity): Str
 function keep(stream: Stream, order: Kept[], append: AppendOrder): void {
   if (stream.rows.length === 0) stream.openedAt = append.at;
   stream.updatedAt = append.at;
-  for (const { text, prev, hash, fact } of append.rows) {
-    const row = { text, prev, hash };
+  for (const { record, hash, fact } of append.rows) {
+    const row = { record, hash };
     stream.rows.push(row);
     order.push(row);
     const phase = phaseOf(fact);
@@ -261,15 +261,10 @@ function pagesAfter(order: readonly Kept[], after: number): () => readonly Posit
   return () => {
     const page = order
       .slice(cursor, cursor + TAIL_PAGE)
-      .map((row, index) => ({ pos: cursor + index + 1, record: recordOf(row) }));
+      .map((row, index) => ({ pos: cursor + index + 1, record: row.record }));
     cursor += page.length;
     return page;
   };
-}
-
-/** Rows were checked when they were sealed, and memory is not a boundary. */
-function recordOf(row: Kept): LedgerRecord {
-  return { ...JSON.parse(row.text), prev: row.prev, hash: row.hash };
 }
 
 function ownedHere(stream: Stream): SwarmError {

@@ -4,6 +4,7 @@ import { factOf, type RecordFact } from './append-rules.ts';
 import { canonicalCopy, canonicalText } from './canonical-json.ts';
 import type { JsonObject, JsonValue } from './content.ts';
 import { chainHash } from './hash-chain.ts';
+import { createRecordCache } from './record-cache.ts';
 import { type LedgerRecord, type NewRecord, RECORD_DATA, type SessionIdentity } from './records.ts';
 
 /** One record as a store keeps it: the canonical text of all but the two hashes, and those. */
@@ -84,6 +85,16 @@ const envelopeSchema = z.looseObject({
   critical: z.boolean().optional(),
 });
 
+/** Records of this process by their hash, the newest few: a turn reads what it has just written. */
+const OPENED = createRecordCache();
+
+/** Frozen to the leaves, as one record serves many readers. Data of records is a tree of bounded depth. */
+function frozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  for (const item of Object.values(value)) frozen(item);
+  return Object.freeze(value);
+}
+
 /** A fault of what was read. */
 type Fault = (code: 'schema' | 'newer', what: string, cause?: unknown) => SwarmError;
 
@@ -96,11 +107,16 @@ export function createRecordCodec(table: CodecTable): RecordCodec {
       if (chainHash(row.prev, row.text) !== row.hash) {
         throw fault('schema', 'contents that do not match the hash');
       }
+      // Equal hashes are equal texts: what was written or read here lately need not be parsed again.
+      const known = OPENED.find(row.hash);
+      if (known !== undefined && known.session === place.session && known.seq === place.seq) return known;
       const found = interpret(table, parse(row.text, fault), fault);
       if (found['session'] !== place.session || found['seq'] !== place.seq) {
         throw fault('schema', `the record ${String(found['id'])}`);
       }
-      return asRecord(found, row);
+      const record = asRecord(found, row);
+      OPENED.note(record);
+      return record;
     },
   };
 }
@@ -123,7 +139,8 @@ function sealBatch(
     kept['prev'] = prev;
     kept['hash'] = hash;
     // The envelope was put together here and the data checked against the schema of its type.
-    const whole = kept as unknown as LedgerRecord;
+    const whole = frozen(kept) as unknown as LedgerRecord;
+    OPENED.note(whole);
     sealed.push({ text, prev, hash, record: whole, fact: factOf(record) });
     prev = hash;
   }
@@ -222,7 +239,7 @@ function stepsOf(table: CodecTable, type: string): readonly Upcaster[] {
 
 function asRecord(found: JsonObject, row: StoredRow): LedgerRecord {
   // Envelope and data were checked against the schemas that this type is inferred from.
-  return { ...found, prev: row.prev, hash: row.hash } as unknown as LedgerRecord;
+  return frozen({ ...found, prev: row.prev, hash: row.hash }) as unknown as LedgerRecord;
 }
 
 function parse(text: string, fault: Fault): unknown {

@@ -253,7 +253,7 @@ export const RECORD_DATA = {
     /** Share of them that a search before placed among the first `k`; absent where none was called. */
     recallAtK: z.number().min(0).max(1).optional(),
     k: count,
-    /** Those that a search before ranked and cut, and none activated. */
+    /** Those that a search before ranked and cut. */
     missOutsideCap: count,
     hiddenCallRejections: count,
     /** From the start of the turn to the first success of a tool that is not the runtime's own. */
