@@ -22,7 +22,7 @@ import { type AppendOrder, type CommitOutcome, SessionWriter } from './session-w
 /** Records a tail takes at a time. */
 const TAIL_PAGE = 256;
 
-/** What is kept of one record: its text, so that no reader shares an object with another. */
+/** What is kept of one record. */
 interface Kept {
   /** Frozen to its leaves: every reader gets the same one. */
   readonly record: LedgerRecord;
