@@ -49,6 +49,8 @@ export const DEFAULT_LIMITS = {
     progressIntervalMs: 1_000,
     /** Identical failing calls in a row; the next one is blocked without running. */
     identicalFailures: 2,
+    /** Model requests that mending the calls of one step may take. */
+    maxRepairs: 8,
   },
   arguments: { maxBytes: MIB, maxDepth: 64, maxKeys: 10_000 },
   approvals: {
@@ -82,6 +84,8 @@ export const DEFAULT_LIMITS = {
     idleMs: 120_000,
     /** Time a gate hook has. */
     gateMs: 30_000,
+    /** Time a model has to mend a call. */
+    repairMs: 30_000,
     /** Time an observer hook is waited for before it counts as hung. Turns never wait for it. */
     observerMs: 5_000,
     /** Time a commit may take before its outcome counts as unknown. */

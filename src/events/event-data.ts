@@ -9,6 +9,7 @@ import {
 } from '../ledger/content.ts';
 import {
   approvalScopeSchema,
+  auxiliaryRequestSchema,
   failureSchema,
   recoveryModeSchema,
   stopReasonSchema,
@@ -51,6 +52,7 @@ const stepEnd = {
   usage: usageSchema.optional(),
   modelId: text.optional(),
   responseId: text.optional(),
+  auxiliary: z.array(z.object(auxiliaryRequestSchema.shape)).optional(),
 };
 
 /**

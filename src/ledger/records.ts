@@ -62,6 +62,15 @@ export type ApprovalScope = z.infer<typeof approvalScopeSchema>;
 /** A live tool as it was when it was bound. */
 const toolPinSchema = z.strictObject({ name: text, source: text, schemaHash: hash });
 
+/** A model request that is no step: it answers to the runtime, not to the conversation. */
+export const auxiliaryRequestSchema = z.strictObject({
+  purpose: z.enum(['name', 'arguments']),
+  provider: text,
+  model: text,
+  status: z.enum(['completed', 'failed']),
+  usage: usageSchema.optional(),
+});
+
 /**
  * The data of every record type, by type. A record is a fact: past tense, never changed. `type` is also the
  * stem of the public event made of it (the table is in `src/events/`).
@@ -159,6 +168,8 @@ export const RECORD_DATA = {
     failure: failureSchema.optional(),
     modelId: text.optional(),
     responseId: text.optional(),
+    /** Model requests beside the one of the step: what mending its calls took. Their usage is not in `usage`. */
+    auxiliary: z.array(auxiliaryRequestSchema).optional(),
   }),
 
   'tool.called': z.strictObject({

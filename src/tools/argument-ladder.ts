@@ -3,7 +3,7 @@ import { DEFAULT_LIMITS, type Limits } from '../limits.ts';
 import { coerceArguments } from './argument-coercion.ts';
 import { pathText } from './argument-issues.ts';
 import { snapshotArguments } from './argument-snapshot.ts';
-import type { BoundTool } from './binding.ts';
+import type { BoundTool, Validation } from './binding.ts';
 import { findJsonFault, isOpenJson } from './json-fault.ts';
 import { describeFields } from './json-schema.ts';
 
@@ -38,7 +38,8 @@ const EMPTY: JsonObject = Object.freeze({});
 /**
  * Makes arguments of the text a model wrote, in this order: blank is an empty object; JSON; a string that holds an
  * object is unwrapped once; the object is checked against the schema of `bound`, and where it fails strings become the
- * numbers, booleans, arrays or objects the schema unambiguously asks for; complete text that is no JSON goes through
+ * numbers, booleans, arrays or objects the schema unambiguously asks for, and an object that holds nothing but
+ * `arguments` is taken for what that holds; complete text that is no JSON goes through
  * `repairText`, if there is one. What may have been cut is never repaired. Without `bound` nothing is checked against
  * a schema. Never rejects.
  */
@@ -66,13 +67,61 @@ export async function climbLadder(
   const validation = await bound.validate(snapshot.args);
   if (validation.type === 'valid') return { type: 'ok', args: snapshot.args, repaired };
   if (options.open || bound.exactArguments === true) return reject(validation.message, snapshot.args);
-  const coercion = coerceArguments(snapshot.args, bound.definition.inputSchema, validation.paths);
+  const mended = await mend(bound, snapshot.args, validation, limits);
+  if (mended.type === 'invalid') return reject(mended.message, snapshot.args);
+  return { type: 'ok', args: mended.args, repaired: [...repaired, ...mended.repaired] };
+}
+
+type Mended =
+  | { readonly type: 'valid'; readonly args: JsonObject; readonly repaired: readonly string[] }
+  | { readonly type: 'invalid'; readonly message: string };
+
+type Invalid = Extract<Validation, { readonly type: 'invalid' }>;
+
+/** Tries what can be told from the schema alone; what the arguments themselves break is what a failure says. */
+async function mend(
+  bound: BoundTool,
+  args: JsonObject,
+  found: Invalid,
+  limits: Limits['arguments'],
+): Promise<Mended> {
+  const coerced = await coerce(bound, args, found, limits);
+  if (coerced.type === 'valid') return coerced;
+  const inner = soleArguments(args, limits);
+  if (inner === undefined) return coerced;
+  const validation = await bound.validate(inner);
+  const unwrapped: Mended =
+    validation.type === 'valid'
+      ? { type: 'valid', args: inner, repaired: [] }
+      : await coerce(bound, inner, validation, limits);
+  if (unwrapped.type === 'invalid') return coerced;
+  return { ...unwrapped, repaired: ['unwrapped arguments', ...unwrapped.repaired] };
+}
+
+async function coerce(
+  bound: BoundTool,
+  args: JsonObject,
+  found: Invalid,
+  limits: Limits['arguments'],
+): Promise<Mended> {
+  const coercion = coerceArguments(args, bound.definition.inputSchema, found.paths);
   const coerced = coercion.changed.length === 0 ? undefined : snapshotArguments(coercion.args, limits);
-  if (coerced?.type !== 'ok') return reject(validation.message, snapshot.args);
+  if (coerced?.type !== 'ok') return { type: 'invalid', message: found.message };
   const again = await bound.validate(coerced.args);
-  if (again.type === 'invalid') return reject(again.message, snapshot.args);
-  repaired.push(...coercion.changed.map((path) => `coerced ${pathText(path)}`));
-  return { type: 'ok', args: coerced.args, repaired };
+  if (again.type === 'invalid') return { type: 'invalid', message: again.message };
+  const repaired = coercion.changed.map((path) => `coerced ${pathText(path)}`);
+  return { type: 'valid', args: coerced.args, repaired };
+}
+
+/** What an object holds under `arguments`, where it holds nothing else: some models wrap what they mean. */
+function soleArguments(args: JsonObject, limits: Limits['arguments']): JsonObject | undefined {
+  const keys = Object.keys(args);
+  if (keys.length !== 1 || keys[0] !== 'arguments') return undefined;
+  const written = args['arguments'];
+  const value: unknown =
+    typeof written === 'string' && findJsonFault(written) === undefined ? JSON.parse(written) : written;
+  const inner = snapshotArguments(value, limits);
+  return inner.type === 'ok' ? inner.args : undefined;
 }
 
 type Read =

@@ -46,6 +46,8 @@ export interface RunBudget {
   /** `isFirst` for the first refusal of the run: the others say nothing new. */
   reserveCall(): (BudgetRefusal & { readonly isFirst: boolean }) | undefined;
   reserveAgent(): BudgetRefusal | undefined;
+  /** Whether tokens or money are used up. */
+  readonly isSpent: boolean;
   /** Counts what a step reported. */
   noteUsage(usage: Usage): void;
   /**
@@ -95,6 +97,9 @@ export function createRunBudget(options: BudgetOptions): RunBudget {
       return { ...refusal, isFirst: callsRefused === 1 };
     },
     reserveAgent: () => reserve('agents'),
+    get isSpent() {
+      return (over('tokens') ?? over('costUsd')) !== undefined;
+    },
     noteUsage,
     restore(before, earlier) {
       used.steps += before.steps;

@@ -3,6 +3,7 @@ import type { AssistantPart, Usage } from '../ledger/content.ts';
 import type { Failure, LedgerRecord, NewRecord, RecordData } from '../ledger/records.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { ModelFailure, StepReport } from '../model/adapter.ts';
+import type { AuxiliaryRequest } from '../tools/call-repair.ts';
 import type { AttemptEnd } from './attempt.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 import type { StepPlan } from './step-runner.ts';
@@ -104,4 +105,9 @@ export function noteUsage(scope: TurnScope, usage: Usage | undefined, complete: 
   scope.turnUsage.note(scope.plan.agent, usage, complete);
   scope.run.usage.note(scope.plan.agent, usage, complete);
   if (usage !== undefined) scope.run.budget.noteUsage(usage);
+}
+
+/** What model requests beside those of steps cost; one without a report makes the sum unknown. */
+export function noteAuxiliary(scope: TurnScope, requests: readonly AuxiliaryRequest[] = []): void {
+  for (const { usage } of requests) noteUsage(scope, usage, usage !== undefined);
 }
