@@ -1,5 +1,6 @@
 import { abandonTurn } from './agent/abandon-turn.ts';
 import { type Approvals, createApprovals, postToOwner } from './agent/approvals.ts';
+import { type ClientTools, clientSources } from './agent/client-tools.ts';
 import { type Agent, type AnyAgent, isAgent } from './agent/define-agent.ts';
 import type { Run } from './agent/run.ts';
 import { inputParts, type RunInput } from './agent/run-input.ts';
@@ -20,6 +21,8 @@ import type { HookStats } from './lifecycle/hook-stats.ts';
 /** Options of {@link Runtime.resume}. */
 export type ResumeOptions = Omit<RunSettings, 'sessionId'> & {
   readonly context?: unknown;
+  /** Tools the run brought along: they are not in the ledger. Those left out count as withdrawn. */
+  readonly clientTools?: ClientTools;
   /** What becomes of calls that were entered and whose outcome is unknown. Default `block`: nothing. */
   readonly indeterminate?: DecideIndeterminate;
 };
@@ -100,16 +103,17 @@ function runAgent<Output, Context>(
   core: RuntimeCore,
   target: Agent<Output, Context>,
   input: RunInput,
-  options: RunSettings & { readonly context?: unknown },
+  options: RunSettings & { readonly context?: unknown; readonly clientTools?: ClientTools },
 ): Run<Output> {
   core.assertOpen();
   // The types of output and context end here: the turn works with what it is given.
   const agent = checkedAgent(target) as AnyAgent;
   const parts = inputParts(input);
+  const client = clientSources(agent, options.clientTools);
   const run = startRun(core, options, (active, sessionId) => {
     const identity = { session: sessionId, root: sessionId, agent: agent.name };
     const { boundTools, discovery } = options;
-    return inputJob({ agent, identity, run: active, boundTools, discovery }, parts);
+    return inputJob({ agent, identity, run: active, boundTools, clientSources: client, discovery }, parts);
   });
   // An agent without a structured output yields its text.
   return run as Run<unknown> as Run<Output>;
@@ -124,13 +128,12 @@ function resumeAgent<Output>(
   core.assertOpen();
   const agent =
     typeof target === 'string' ? registeredAgent(core, target) : (checkedAgent(target) as AnyAgent);
+  const client = clientSources(agent, options.clientTools);
   const decide = options.indeterminate ?? (() => 'block');
   const run = startRun(core, { ...options, sessionId }, async (active) => {
     const identity = await identityOf(await core.ledger, sessionId);
-    return resumeJob(
-      { agent, identity, run: active, boundTools: options.boundTools, discovery: options.discovery },
-      decide,
-    );
+    const { boundTools, discovery } = options;
+    return resumeJob({ agent, identity, run: active, boundTools, clientSources: client, discovery }, decide);
   });
   return run as Run<unknown> as Run<Output>;
 }

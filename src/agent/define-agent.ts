@@ -10,6 +10,7 @@ import type { PermissionPolicy } from '../tools/permission.ts';
 import { RESERVED_TOOL_NAMES } from '../tools/reserved-names.ts';
 import { safeName } from '../tools/safe-text.ts';
 import type { Tool } from '../tools/tool.ts';
+import { checkSourceNames, isToolSource, type ToolSource } from '../tools/tool-source.ts';
 
 /** Options of {@link defineAgent}. */
 export interface AgentDefinition<Context> {
@@ -22,6 +23,8 @@ export interface AgentDefinition<Context> {
   readonly model: Model;
   readonly settings?: ModelSettings;
   readonly tools?: readonly Tool<Context>[];
+  /** Tools that come and go while a turn runs. Where one cannot stand beside `tools`, it is left out and told of. */
+  readonly toolSources?: readonly ToolSource<Context>[];
   /** How this agent finds tools that are not in every request. */
   readonly discovery?: DiscoveryOptions;
   /** Judges calls after the runtime's own policy; it can only narrow. */
@@ -41,6 +44,7 @@ export interface Agent<out Output = string, in Context = unknown> {
   readonly model: Model;
   readonly settings: ModelSettings;
   readonly tools: readonly Tool<Context>[];
+  readonly toolSources: readonly ToolSource<Context>[];
   /** The tools, checked and prepared once: the ceiling of every turn of this agent. */
   readonly binding: Binding;
   readonly discovery: DiscoveryOptions | undefined;
@@ -82,6 +86,11 @@ const definitionSchema = z.strictObject({
   model: z.custom<Model>(isModel, 'must be a model, for example of openaiCompatible()'),
   settings: settingsSchema.optional(),
   tools: z.array(z.custom<Tool<never>>(isTool, 'must be a tool made by defineTool()')).optional(),
+  toolSources: z
+    .array(
+      z.custom<ToolSource>(isToolSource, 'must have a name [A-Za-z0-9_.:-]{1,64}, a revision and tools()'),
+    )
+    .optional(),
   discovery: z.custom<DiscoveryOptions>((value) => typeof value === 'object' && value !== null).optional(),
   permission: z
     .custom<PermissionPolicy>((value) => typeof value === 'function', 'must be a function')
@@ -110,6 +119,8 @@ export function defineAgent<Context = unknown>(definition: AgentDefinition<Conte
   resolveLimits(given.limits);
   checkDiscovery(given.discovery, `agent ${given.name}`);
   const tools = Object.freeze([...(definition.tools ?? [])]);
+  const toolSources = Object.freeze([...(definition.toolSources ?? [])]);
+  checkSourceNames(toolSources, `agent ${given.name}`);
   return Object.freeze({
     kind: 'agent' as const,
     name: given.name,
@@ -118,6 +129,7 @@ export function defineAgent<Context = unknown>(definition: AgentDefinition<Conte
     model: given.model,
     settings: Object.freeze({ ...definition.settings }),
     tools,
+    toolSources,
     binding: bindTools(tools, { reservedNames: RESERVED_TOOL_NAMES }),
     discovery: definition.discovery,
     permission: given.permission,

@@ -1,11 +1,16 @@
+import type { ToolPin } from '../ledger/turn-facts.ts';
 import { resolveLimits } from '../limits.ts';
+import type { Binding } from '../tools/binding.ts';
 import {
   type DiscoveryOptions,
   type DiscoveryPolicy,
   resolveDiscovery,
   withoutDiscovery,
 } from '../tools/discovery-policy.ts';
+import { createLiveTools, type LiveTools } from '../tools/live-binding.ts';
 import { narrowBinding } from '../tools/narrow-binding.ts';
+import { RESERVED_TOOL_NAMES } from '../tools/reserved-names.ts';
+import type { ToolSource } from '../tools/tool-source.ts';
 import type { TurnPlan } from '../turn/turn-scope.ts';
 import type { AnyAgent } from './define-agent.ts';
 import type { SessionParts } from './session-actor.ts';
@@ -14,30 +19,78 @@ import type { SessionParts } from './session-actor.ts';
 export interface PlanRequest {
   /** A hard ceiling of the run, by tool name. */
   readonly boundTools?: readonly string[] | undefined;
+  /** Tools the run brings along. */
+  readonly clientSources: readonly ToolSource[];
+  /** Live tools that the facts of the session tell of. */
+  readonly pins: ReadonlyMap<string, ToolPin>;
   /** What the turn was opened with, where it is resumed. */
-  readonly opened?: { readonly bound: readonly string[]; readonly discovery: string };
+  readonly opened?: OpenedWith;
   readonly discovery?: DiscoveryOptions | undefined;
+}
+
+interface OpenedWith {
+  readonly bound: readonly string[];
+  readonly ceiling?: readonly string[] | undefined;
+  readonly discovery: string;
 }
 
 /** Resolves an agent's definition for one turn. Ceilings only narrow what the agent is bound to. */
 export function planTurn(agent: AnyAgent, parts: SessionParts, request: PlanRequest): TurnPlan {
-  let { binding } = agent;
-  for (const names of [request.opened?.bound, request.boundTools])
-    if (names !== undefined) binding = narrowBinding(binding, names);
+  const { opened, boundTools } = request;
+  const ceiling = intersection(opened?.ceiling, boundTools);
+  let base = agent.binding;
+  for (const names of [opened?.bound, ceiling]) if (names !== undefined) base = narrowBinding(base, names);
+  const limits = resolveLimits(agent.limits, parts.limits);
+  const live = liveToolsOf(agent, request, { base, ceiling, maxTools: limits.liveTools });
+  const discovery = discoveryOf(agent, parts, request);
   const hooks = agent.hooks === undefined ? parts.hooks : [...parts.hooks, agent.hooks];
   return {
     agent: agent.name,
     model: agent.model,
     instructions: agent.instructions,
     settings: agent.settings,
-    binding,
-    limits: resolveLimits(agent.limits, parts.limits),
+    binding: live?.state.binding ?? base,
+    ...(ceiling === undefined ? {} : { ceiling }),
+    ...(live === undefined ? {} : { live }),
+    limits,
     permission: agent.permission === undefined ? parts.permission : [...parts.permission, agent.permission],
     gates: parts.hookRunner.gates(hooks),
-    discovery: discoveryOf(agent, parts, request),
+    discovery,
+    // A placeholder stands for what its source has at the moment of the call.
+    ...(live === undefined || discovery.wire === 'absent' ? {} : { isLive: (name) => live.isOffered(name) }),
     answersAtLastStep: false,
     stages: [],
   };
+}
+
+/** What two ceilings leave. */
+function intersection(
+  one: readonly string[] | undefined,
+  other: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  const names = new Set(other);
+  return one.filter((name) => names.has(name));
+}
+
+interface LiveBounds {
+  readonly base: Binding;
+  readonly ceiling: readonly string[] | undefined;
+  readonly maxTools: number;
+}
+
+/** Nothing where no tool comes or went. */
+function liveToolsOf(agent: AnyAgent, request: PlanRequest, bounds: LiveBounds): LiveTools | undefined {
+  const sources = [...agent.toolSources, ...request.clientSources];
+  if (sources.length === 0 && request.pins.size === 0) return undefined;
+  return createLiveTools({
+    base: bounds.base,
+    sources,
+    ceiling: bounds.ceiling === undefined ? undefined : new Set(bounds.ceiling),
+    reservedNames: RESERVED_TOOL_NAMES,
+    maxTools: bounds.maxTools,
+    pins: request.pins,
+  });
 }
 
 /**

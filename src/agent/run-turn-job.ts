@@ -10,6 +10,7 @@ import { foldSession, type SessionFacts, type TurnFacts } from '../ledger/turn-f
 import type { Binding } from '../tools/binding.ts';
 import type { DiscoveryOptions } from '../tools/discovery-policy.ts';
 import type { IndeterminateDecision } from '../tools/reconcile-call.ts';
+import type { ToolSource } from '../tools/tool-source.ts';
 import type { TurnEnd } from '../turn/close-turn.ts';
 import { createTurnScope, openingEntry, restoreTurnScope, resumingEntry } from '../turn/open-turn.ts';
 import { runTurn, type TurnEntry } from '../turn/turn-loop.ts';
@@ -28,6 +29,8 @@ export interface TurnRequest {
   readonly run: ActiveRun;
   /** Hard ceiling of this run, by tool name. */
   readonly boundTools: readonly string[] | undefined;
+  /** Tools the run brings along. */
+  readonly clientSources: readonly ToolSource[];
   readonly discovery: DiscoveryOptions | undefined;
 }
 
@@ -73,7 +76,7 @@ async function openTurn(
   const { facts, parts } = session;
   const refusal = refuseInput(session, request);
   if (refusal !== undefined) return refusedResult(refusal);
-  const plan = planTurn(request.agent, parts, request);
+  const plan = planTurn(request.agent, parts, { ...request, pins: facts.pins });
   const agentPath = [request.agent.name];
   const gate = await plan.gates.run(
     'beforeTurn',
@@ -134,7 +137,11 @@ async function resumeTurn(
   }
   const turn = await withArguments(facts.openTurn, parts.ledger);
   // The ceiling of the turn is the one it was opened with: what a newer definition adds stays out.
-  const plan = planTurn(request.agent, parts, { ...request, opened: turn.opened.data });
+  const plan = planTurn(request.agent, parts, {
+    ...request,
+    opened: turn.opened.data,
+    pins: facts.pins,
+  });
   request.run.scope.budget.reserveAgent();
   request.run.takeUp(turn);
   const records = await parts.ledger.read(request.identity.session);

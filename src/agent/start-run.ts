@@ -9,14 +9,20 @@ import type { Limits } from '../limits.ts';
 import type { DiscoveryOptions } from '../tools/discovery-policy.ts';
 import type { BudgetOptions } from '../turn/run-budget.ts';
 import { ActiveRun } from './active-run.ts';
+import type { ClientTools } from './client-tools.ts';
 import type { Run, RunEventOptions } from './run.ts';
 import { refusedResult } from './run-result.ts';
 import type { SessionJob } from './session-actor.ts';
 import type { SessionRegistry } from './session-registry.ts';
 
 /** Options of `runtime.run`; `context` is required where a tool of the agent needs one. */
-export type RunOptions<Context = unknown> = RunSettings &
-  (unknown extends Context ? { readonly context?: unknown } : { readonly context: Context });
+export type RunOptions<Context = unknown> = RunSettings & {
+  /**
+   * Tools this run brings along, beside the agent's and under the same ceiling: deferred where it pays, unless they
+   * say otherwise. Tools given one by one are grouped as `client`.
+   */
+  readonly clientTools?: ClientTools<Context>;
+} & (unknown extends Context ? { readonly context?: unknown } : { readonly context: Context });
 
 /** Options of a run that do not depend on its context. */
 export interface RunSettings {

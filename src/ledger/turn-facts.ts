@@ -162,9 +162,19 @@ function foldTurn(turn: MutableTurn, record: LedgerRecord): void {
     case 'steering.undelivered':
       turn.steering = turn.steering.filter((one) => !record.data.ids.includes(one.data.id));
       return;
+    case 'tools.changed':
+      foldWithdrawn(turn, new Set(record.data.withdrawn));
+      return;
     default:
       if (record.call === undefined) foldStep(turn, record);
       else foldCall(turn, record);
+  }
+}
+
+/** A tool that comes back has to be found again. */
+function foldWithdrawn(turn: MutableTurn, names: ReadonlySet<string>): void {
+  for (const call of turn.calls.values()) {
+    if (call.activated !== undefined) call.activated = call.activated.filter((name) => !names.has(name));
   }
 }
 

@@ -15,6 +15,8 @@ export interface Catalogue {
   readonly known: readonly BoundTool[];
   /** Text about the deferred tools at the end of the system text; may be empty. */
   readonly inventory: string;
+  /** Whether the tool is part of the turn. */
+  has(name: string): boolean;
   isDeferred(name: string): boolean;
   /** The index over the deferred tools: built at the first search and shared by turns of the same binding. */
   index(): ToolSearchIndex;
@@ -26,6 +28,8 @@ export interface CatalogueOptions {
   readonly scope: ToolScope;
   /** Tokens of the model's window; unknown counts as 32,000. */
   readonly contextWindow: number | undefined;
+  /** What the turn had before: a tool that was in it stays direct or deferred, whatever came or went beside it. */
+  readonly before?: Catalogue;
   /** Tokens of a text; a quarter of its characters by default. */
   readonly countTokens?: (chars: number) => number;
 }
@@ -39,9 +43,17 @@ const AUTO_WINDOW_SHARE = 0.1;
 const UNKNOWN_WINDOW = 32_000;
 
 export function createCatalogue(options: CatalogueOptions): Catalogue {
-  const { binding, policy } = options;
-  const applicable = binding.tools.filter((bound) => appliesTo(bound, options.scope));
-  const deferredNames = deferredOf(applicable, options);
+  const { binding, policy, before } = options;
+  const settled = new Map(before?.known.map((bound) => [bound, before.has(bound.name)]));
+  const applicable = binding.tools.filter((bound) => settled.get(bound) ?? appliesTo(bound, options.scope));
+  const decided = deferredOf(applicable, options);
+  const deferredNames = new Set(
+    applicable.flatMap(({ name }) => {
+      const isDeferred = before?.has(name) === true ? before.isDeferred(name) : decided.has(name);
+      return isDeferred ? [name] : [];
+    }),
+  );
+  const names = new Set(applicable.map(({ name }) => name));
   const sorted = [...applicable].sort((a, b) => byCodeUnit(a.name, b.name));
   const deferred = sorted.filter((bound) => deferredNames.has(bound.name));
   return {
@@ -50,6 +62,7 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
     deferred,
     known: binding.tools,
     inventory: inventoryText(deferred, policy),
+    has: (name) => names.has(name),
     isDeferred: (name) => deferredNames.has(name),
     index: () => sharedIndex(binding, deferred),
   };
@@ -76,7 +89,9 @@ function deferredOf(tools: readonly BoundTool[], options: CatalogueOptions): Rea
   }
   const always = deferrable.filter((bound) => bound.defer === 'always');
   const auto = deferrable.filter((bound) => bound.defer === 'auto');
-  const deferred = autoPays(auto, options) ? [...always, ...auto] : always;
+  // What comes later follows what was decided: tools in the request would grow by whatever a source adds.
+  const wasDeferred = auto.some(({ name }) => options.before?.isDeferred(name) === true);
+  const deferred = wasDeferred || autoPays(auto, options) ? [...always, ...auto] : always;
   return new Set(deferred.map((bound) => bound.name));
 }
 

@@ -31,6 +31,8 @@ export interface LiveTools {
   readonly state: LiveState;
   /** Reads the sources again; the same state where none of them changed. */
   refresh(): LiveState;
+  /** Whether the source of a bound tool has it at this moment. */
+  isOffered(name: string): boolean;
 }
 
 export interface LiveToolsOptions {
@@ -65,6 +67,14 @@ export function createLiveTools(options: LiveToolsOptions): LiveTools {
         state = compose(options, next, state);
       }
       return state;
+    },
+    isOffered(name) {
+      const source = state.binding.byName(name)?.source;
+      const at = options.sources.findIndex((one) => one.name === source);
+      const one = options.sources[at];
+      // Its own tools an agent always has.
+      if (one === undefined) return true;
+      return readSource(one, readings[at]).tools.some((tool) => tool.name === name);
     },
   };
 }

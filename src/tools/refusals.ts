@@ -20,6 +20,7 @@ export interface Refusal {
     | 'needs-schema'
     | 'not-active'
     | 'withdrawn'
+    | 'tool-changed'
     | 'unknown-tool'
     | 'tool-choice-none'
     | 'tool-call-budget'
@@ -42,6 +43,8 @@ export interface RefusalScope {
   readonly visible: readonly BoundTool[];
   /** How the tool that a call means stood when the step started. */
   availability(call: CallFacts): Availability;
+  /** Whether a tool that is not bound was bound earlier in the session and taken back by its source. */
+  isWithdrawn(toolName: string): boolean;
   readonly shapeGate: ShapeGate;
   readonly discovery: DiscoveryPolicy;
   readonly admission: StepAdmission;
@@ -73,18 +76,19 @@ export function refusalOf(call: CallFacts, scope: RefusalScope): Refusal | undef
   if (judged !== undefined) return judged;
   if (invalid !== undefined && inStep !== undefined) return { code: 'invalid-arguments', text: invalid };
   if (scope.loopGate.isBlocked(toolName, args)) return { code: 'loop-gate', text: loopText(name) };
-  if (bound === undefined) {
-    return {
-      code: 'unknown-tool',
-      text: unknownToolText(call.called.data.requestedName ?? toolName, scope.visible),
-    };
-  }
+  if (bound === undefined) return unboundRefusal(call, scope);
   if (availability === 'withdrawn') return { code: 'withdrawn', text: withdrawnText(toolName) };
   if (availability === 'hidden') return { code: 'not-active', text: notActiveText(bound, scope.discovery) };
   if (scope.toolsForbidden) return { code: 'tool-choice-none', text: forbiddenText(name) };
   const budget = scope.reserveCall();
   if (budget !== undefined) return { code: 'tool-call-budget', text: budgetText(name, budget) };
   return undefined;
+}
+
+function unboundRefusal(call: CallFacts, scope: RefusalScope): Refusal {
+  const { toolName, requestedName } = call.called.data;
+  if (scope.isWithdrawn(toolName)) return { code: 'withdrawn', text: withdrawnText(toolName) };
+  return { code: 'unknown-tool', text: unknownToolText(requestedName ?? toolName, scope.visible) };
 }
 
 /** Codes of refusals that come after the call took its place in the budget. */
@@ -134,6 +138,11 @@ function forbiddenText(name: string): string {
 
 function budgetText(name: string, budget: string): string {
   return `${name} did not run: the ${budget} budget of this run is used up.`;
+}
+
+/** Text for a call that a person was asked about before its tool became another. */
+export function changedText(toolName: string): string {
+  return `${safeName(toolName)} did not run: its source has changed it since approval of this call was asked for. Look at it again, and send the call again if it is still wanted.`;
 }
 
 /** Text for a call that a person or policy denied; the reason is theirs, word for word. */

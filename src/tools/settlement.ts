@@ -15,12 +15,14 @@ import { clearPermission, handInRequest } from './clear-permission.ts';
 import { dispatchCall } from './dispatch.ts';
 import type { PermissionPolicy } from './permission.ts';
 import {
+  changedText,
   deniedText,
   type Refusal,
   type RefusalScope,
   refusalOf,
   skippedText,
   turnEndedText,
+  withdrawnText,
 } from './refusals.ts';
 import { refuse, stopBeforeT1, teach } from './refuse-call.ts';
 import { checkReplacement } from './replaced-arguments.ts';
@@ -139,8 +141,14 @@ async function settleAdmitted(call: SettlingCall): Promise<Settlement> {
   const bound = scope.binding.byName(toolName);
   if (bound === undefined) {
     // A restored call whose tool left the binding; a fresh one was refused before.
-    return refuse(call, { code: 'unknown-tool', text: turnEndedText(toolName, 'it is no longer available') });
+    return refuse(
+      call,
+      scope.isWithdrawn(toolName)
+        ? { code: 'withdrawn', text: withdrawnText(toolName) }
+        : { code: 'unknown-tool', text: turnEndedText(toolName, 'it is no longer available') },
+    );
   }
+  if (hasChanged(facts, bound)) return refuse(call, { code: 'tool-changed', text: changedText(toolName) });
   const asked = callStatus(facts) === 'parked' ? handInRequest(call, bound) : undefined;
   const slot = await scope.enterSlot(facts.callId);
   if (slot.type === 'detached') return slot;
@@ -153,6 +161,11 @@ async function settleAdmitted(call: SettlingCall): Promise<Settlement> {
   } finally {
     if (slot.type === 'place') slot.leave();
   }
+}
+
+/** What a person was asked about is not what a live source offers under that name now. */
+function hasChanged({ requested }: CallFacts, { source, schemaHash }: BoundTool): boolean {
+  return source !== undefined && requested !== undefined && requested.data.schemaHash !== schemaHash;
 }
 
 async function settlePlaced(

@@ -16,6 +16,7 @@ import type { IndeterminateDecision } from '../tools/reconcile-call.ts';
 import { causeText } from './close-turn.ts';
 import type { BudgetOptions } from './run-budget.ts';
 import { createSteeringQueue } from './steering-queue.ts';
+import { noteAuxiliary } from './step-facts.ts';
 import { createStopSignal, type StopCause } from './stop-signal.ts';
 import { projectTools } from './tool-projection.ts';
 import type { AnsweredStep, Stage, TurnEntry } from './turn-loop.ts';
@@ -137,6 +138,7 @@ function restoreStep(scope: TurnScope, step: StepFacts): void {
   const text = step.message?.data.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
   if (text !== undefined) scope.progress.text = text;
   if (step.closed === undefined) scope.progress.leftStep = step;
+  noteAuxiliary(scope, step.closed?.data.auxiliary);
   restoreUsage(scope, step, scope.turnUsage, scope.run.usage);
 }
 
@@ -168,6 +170,7 @@ export function openingEntry(
       model: plan.model.modelId,
       instructionsHash: createHash('sha256').update(plan.instructions).digest('hex'),
       budget: finiteBounds(run.budget.options),
+      ...(plan.ceiling === undefined ? {} : { ceiling: [...plan.ceiling] }),
     },
   };
   return { records: [...before, opened], stage: { type: 'project' }, events: [{ type: 'OPENED' }] };

@@ -170,7 +170,7 @@ function stepAdmission({ tools }: TurnScope, { calls }: StepCalls): StepAdmissio
   for (const call of calls) {
     const bound = tools.binding.byName(call.called.data.toolName);
     if (!hasResult(call) || bound === undefined) continue;
-    const availability = tools.availability(call);
+    const availability = tools.availability(call.called.data);
     if (availability === 'callable' || availability === 'untaught') admission.admit(call.callId, bound);
   }
   return admission;
@@ -209,7 +209,8 @@ function settlementScope(scope: TurnScope, step: StepCalls, { slots, watch }: St
     permission: plan.permission,
     binding: scope.tools.binding,
     visible: step.visible,
-    availability: (call) => scope.tools.availability(call),
+    isWithdrawn: (toolName) => scope.tools.isWithdrawn(toolName),
+    availability: (call) => scope.tools.availability(call.called.data),
     shapeGate: scope.tools.shapeGate,
     discovery: plan.discovery,
     activations: scope.tools.activations,

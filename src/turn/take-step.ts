@@ -35,6 +35,7 @@ export async function takeStep(
     const message = `the ${refusal.budget} budget of ${refusal.limit} is used up`;
     return { type: 'refused', failure: { kind, message }, event: 'budget' };
   }
+  await refreshTools(scope);
   const lease = await leaseSteering(scope);
   const projection = await project(scope, index, lease);
   if (projection.type === 'failed') {
@@ -45,6 +46,11 @@ export async function takeStep(
   scope.machine.send({ type: 'PROJECTED' });
   const end = await runLeased(scope, lease, { index, projected: projection.projected, reopened });
   return { type: 'taken', end, view: projection.view };
+}
+
+/** Live tools change here and nowhere else: between two steps, and by facts. */
+async function refreshTools(scope: TurnScope): Promise<void> {
+  for (const fact of scope.tools.refresh()) await scope.session.log.commit([fact]);
 }
 
 interface LeasedSteering {

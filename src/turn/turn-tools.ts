@@ -1,14 +1,22 @@
-import type { RecordData } from '../ledger/records.ts';
-import type { CallFacts, TurnFacts } from '../ledger/turn-facts.ts';
+import type { NewRecord, RecordData } from '../ledger/records.ts';
+import type { TurnFacts } from '../ledger/turn-facts.ts';
 import type { GateResult, GateSubjects } from '../lifecycle/hooks.ts';
 import { type Activations, createActivations } from '../tools/activations.ts';
 import type { Binding, BoundTool } from '../tools/binding.ts';
-import { type Catalogue, createCatalogue } from '../tools/catalogue.ts';
+import type { Catalogue } from '../tools/catalogue.ts';
+import type { DiscoveryScope } from '../tools/discovery-scope.ts';
 import { discoveryTools } from '../tools/discovery-tools.ts';
 import { narrowBinding } from '../tools/narrow-binding.ts';
 import { replayActivations } from '../tools/replay-activations.ts';
 import { createShapeGate, type ShapeGate } from '../tools/shape-gate.ts';
-import { type Availability, availabilityOf, exposeTools, type StepView } from '../tools/step-view.ts';
+import {
+  type Availability,
+  availabilityOf,
+  type CallRoute,
+  exposeTools,
+  type StepView,
+} from '../tools/step-view.ts';
+import { createToolRoster, type ToolRoster } from './tool-roster.ts';
 import type { TurnPlan, TurnSession } from './turn-scope.ts';
 
 /** The tools of one turn: what may be called at all, what is visible now, and what becomes visible next. */
@@ -26,12 +34,19 @@ export interface TurnTools {
   readonly shapeGate: ShapeGate;
   /** The view of a step that would start now. */
   view(): StepView;
+  /**
+   * Takes over what live sources offer now; only between two steps. What is withdrawn is active no more. Facts of what
+   * changed, to be durable before the next step is.
+   */
+  refresh(): readonly NewRecord[];
+  /** Whether a name that is not bound was, and its source took it back. */
+  isWithdrawn(name: string): boolean;
   /** Freezes the view of the step that starts. */
   takeSnapshot(view: StepView): void;
   /** The view a step was opened with, and freezes it. */
   restoreSnapshot(opened: RecordData<'step.opened'>): StepView;
   /** How the tool that a call means stood when its step started. */
-  availability(call: CallFacts): Availability;
+  availability(route: CallRoute): Availability;
   /** Merges what the calls of a step found, in call order, so that the order of settling cannot matter. */
   mergeActivations(callIds: readonly string[]): void;
 }
@@ -51,66 +66,131 @@ export interface TurnToolsOptions {
   readonly activated: readonly string[];
 }
 
-const NO_VIEW: StepView = { visible: [], wire: [], active: new Set() };
-
 export function createTurnTools(options: TurnToolsOptions): TurnTools {
-  const { plan, turnId } = options;
-  const catalogue = catalogueOf(options);
-  const isLive = plan.isLive ?? (() => true);
+  const { plan } = options;
+  const parts = partsOf(options);
+  const { roster, frozen, found, discovery } = parts;
+  const { catalogue, activations, maxSignatureChars } = discovery;
+  const { activated } = found;
+  let set = toolSet(parts);
+  const boundOf = (names: Iterable<string>) => [...names].flatMap((name) => set.binding.byName(name) ?? []);
+  return {
+    catalogue,
+    get binding() {
+      return set.binding;
+    },
+    get standing() {
+      return set.standing;
+    },
+    activated,
+    get snapshot() {
+      return frozen.callable;
+    },
+    activations,
+    shapeGate: createShapeGate(catalogue, maxSignatureChars),
+    view: () =>
+      exposeTools({ catalogue, standing: set.standing, active: boundOf(activated), maxSignatureChars }),
+    refresh() {
+      const { binding } = roster;
+      const facts = roster.refresh();
+      if (roster.binding !== binding) set = toolSet(parts);
+      return facts;
+    },
+    isWithdrawn: (name) => roster.isWithdrawn(name),
+    takeSnapshot: (view) => frozen.take(view),
+    restoreSnapshot(opened) {
+      const visible = boundOf(opened.visible);
+      frozen.take({ visible, wire: visible, active: new Set(opened.active) });
+      return frozen.view;
+    },
+    availability: (route) => availabilityOf(route, frozen.view, catalogue, isLiveIn(plan)),
+    mergeActivations: (callIds) => found.merge(callIds),
+  };
+}
+
+interface Parts {
+  readonly roster: ToolRoster;
+  readonly frozen: FrozenView;
+  readonly found: FoundNames;
+  readonly discovery: DiscoveryScope;
+}
+
+function partsOf(options: TurnToolsOptions): Parts {
+  const { plan, turnId, session, context, gate } = options;
+  const { sessionId, agentPath, clock } = session;
+  const roster = createToolRoster(turnId, plan, { agent: plan.agent, agentPath, sessionId, context });
+  const { catalogue } = roster;
+  const isLive = isLiveIn(plan);
   const live = (name: string) =>
-    catalogue.isDeferred(name) && isLive(name) ? plan.binding.byName(name) : undefined;
-  const activated = new Set([...replayed(catalogue, options.history), ...options.activated]);
-  const pending = new Map<string, readonly string[]>();
-  const { sessionId, agentPath, clock } = options.session;
+    catalogue.isDeferred(name) && isLive(name) ? roster.binding.byName(name) : undefined;
+  const frozen = createFrozenView(catalogue);
+  const found = createFoundNames([...replayed(catalogue, options.history), ...options.activated]);
   const activations = createActivations({
     turnId,
     sessionId,
     agentPath,
     catalogue,
     live,
-    gate: options.gate,
-    noted: activated,
-    onDurable: (callId, names) => pending.set(callId, names),
+    gate,
+    noted: found.activated,
+    onDurable: (callId, names) => found.note(callId, names),
   });
-  const maxSignatureChars = signatureBound(plan);
-  let view = NO_VIEW;
-  let snapshot: ReadonlySet<string> = new Set();
-  const take = (taken: StepView) => {
-    view = taken;
-    snapshot = callableNames(taken, catalogue);
-  };
-  const own = discoveryTools({
+  const discovery: DiscoveryScope = {
     turnId,
     catalogue,
     clock,
     activations,
-    maxSignatureChars,
+    maxSignatureChars: signatureBound(plan),
     live,
-    callable: () => snapshot,
-    placesLeft: () => placesLeft(plan, catalogue, snapshot),
-  });
-  const binding = withRuntimeTools(plan.binding, catalogue, own);
-  const standing = [...catalogue.direct, ...own].sort((a, b) => (a.name < b.name ? -1 : 1));
-  const boundOf = (names: Iterable<string>) => [...names].flatMap((name) => binding.byName(name) ?? []);
+    callable: () => frozen.callable,
+    placesLeft: () => placesLeft(plan, catalogue, frozen.callable),
+  };
+  return { roster, frozen, found, discovery };
+}
+
+function isLiveIn({ isLive = () => true }: TurnPlan): (name: string) => boolean {
+  return isLive;
+}
+
+/** The view of the step under way. */
+interface FrozenView {
+  readonly view: StepView;
+  /** Everything of it that has been shown with its parameters. */
+  readonly callable: ReadonlySet<string>;
+  take(view: StepView): void;
+}
+
+function createFrozenView(catalogue: Catalogue): FrozenView {
+  let view: StepView = { visible: [], wire: [], active: new Set() };
+  let callable: ReadonlySet<string> = new Set();
   return {
-    catalogue,
-    binding,
-    standing,
-    activated,
-    get snapshot() {
-      return snapshot;
-    },
-    activations,
-    shapeGate: createShapeGate(catalogue, maxSignatureChars),
-    view: () => exposeTools({ catalogue, standing, active: boundOf(activated), maxSignatureChars }),
-    takeSnapshot: take,
-    restoreSnapshot(opened) {
-      const visible = boundOf(opened.visible);
-      take({ visible, wire: visible, active: new Set(opened.active) });
+    get view() {
       return view;
     },
-    availability: (call) => availabilityOf(call.called.data, view, catalogue, isLive),
-    mergeActivations(callIds) {
+    get callable() {
+      return callable;
+    },
+    take(taken) {
+      view = taken;
+      callable = callableNames(taken, catalogue);
+    },
+  };
+}
+
+/** What the turn has found, and what the calls of the step under way add to it. */
+interface FoundNames {
+  readonly activated: Set<string>;
+  note(callId: string, names: readonly string[]): void;
+  merge(callIds: readonly string[]): void;
+}
+
+function createFoundNames(before: readonly string[]): FoundNames {
+  const activated = new Set(before);
+  const pending = new Map<string, readonly string[]>();
+  return {
+    activated,
+    note: (callId, names) => pending.set(callId, names),
+    merge(callIds) {
       for (const callId of callIds) {
         for (const name of pending.get(callId) ?? []) activated.add(name);
         pending.delete(callId);
@@ -119,14 +199,17 @@ export function createTurnTools(options: TurnToolsOptions): TurnTools {
   };
 }
 
-function catalogueOf({ plan, session, context }: TurnToolsOptions): Catalogue {
-  const { agentPath, sessionId } = session;
-  return createCatalogue({
-    binding: plan.binding,
-    policy: plan.discovery,
-    scope: { agent: plan.agent, agentPath, sessionId, context },
-    contextWindow: plan.model.contextWindow,
-  });
+type ToolSet = Pick<TurnTools, 'binding' | 'standing'>;
+
+/** What may be called under the roster of now, with the runtime's own tools; what left it is active no more. */
+function toolSet({ roster, discovery, found: { activated } }: Parts): ToolSet {
+  const { catalogue } = roster;
+  const own = discoveryTools(discovery);
+  for (const name of activated) if (!catalogue.isDeferred(name)) activated.delete(name);
+  return {
+    binding: withRuntimeTools(roster.binding, catalogue, own),
+    standing: [...catalogue.direct, ...own].sort((a, b) => (a.name < b.name ? -1 : 1)),
+  };
 }
 
 function replayed(catalogue: Catalogue, history: readonly TurnFacts[]): readonly string[] {
@@ -138,7 +221,6 @@ function signatureBound({ discovery, limits }: TurnPlan): number {
   return discovery.exposition === 'invoke' ? Number.POSITIVE_INFINITY : limits.tools.maxErrorChars;
 }
 
-/** Everything of the view that has been shown with its parameters. */
 function callableNames({ visible, active }: StepView, catalogue: Catalogue): ReadonlySet<string> {
   const shown = visible.map((bound) => bound.name).filter((name) => !catalogue.isDeferred(name));
   return new Set([...shown, ...active]);
