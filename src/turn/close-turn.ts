@@ -1,6 +1,7 @@
 import { SwarmError } from '../errors.ts';
 import type { JsonValue } from '../ledger/content.ts';
 import type { Failure, NewRecord, RecordData, StopReason, TurnStatus } from '../ledger/records.ts';
+import { measureDiscovery } from '../tools/measure-discovery.ts';
 import { endLeftStep } from './left-step.ts';
 import { exceededRecord } from './run-budget.ts';
 import type { StopCause } from './stop-signal.ts';
@@ -112,7 +113,7 @@ async function commitClosed(
   await scope.steering.ready();
   const undelivered = scope.steering.close(`the turn ended (${end.status})`);
   const { total } = scope.turnUsage;
-  const { leftStep } = scope.progress;
+  const { leftStep, tools } = scope.progress;
   const batch: NewRecord[] = [
     ...before,
     ...(leftStep === undefined ? [] : endLeftStep(scope.turnId, leftStep, end.error)),
@@ -123,6 +124,7 @@ async function commitClosed(
       : [
           { type: 'tools.cleared' as const, turn: scope.turnId, data: { names: [...scope.tools.activated] } },
         ]),
+    ...(await measuredFacts(scope)),
     {
       type: 'turn.closed',
       turn: scope.turnId,
@@ -131,9 +133,39 @@ async function commitClosed(
         steps: scope.progress.steps,
         toolCalls: scope.progress.toolCalls,
         ...(total.complete ? { usage: total.reported } : {}),
+        ...(tools === undefined ? {} : { tools }),
       },
     },
   ];
   await scope.session.log.commit(batch);
   undelivered.resolve();
+}
+
+/** What discovery was worth, read from the facts; a store that cannot be read here costs the figures, not the end. */
+async function measuredFacts({
+  turnId,
+  fromSeq,
+  session,
+  tools,
+  plan,
+}: TurnScope): Promise<readonly NewRecord[]> {
+  const { catalogue, activated, binding } = tools;
+  if (catalogue.deferred.length === 0) return [];
+  try {
+    const records = await session.ledger.read(session.sessionId, fromSeq);
+    const data = measureDiscovery(
+      records.filter((record) => record.turn === turnId),
+      {
+        deferredCount: catalogue.deferred.length,
+        isDeferred: (name) => catalogue.isDeferred(name),
+        isOwn: (name) => binding.byName(name)?.runtimeOwned === true,
+        exposed: [...activated],
+        schemaCharsOf: (name) => binding.byName(name)?.schemaChars ?? 0,
+        k: plan.discovery.maxResults,
+      },
+    );
+    return [{ type: 'tools.measured', turn: turnId, data }];
+  } catch {
+    return [];
+  }
 }

@@ -36,7 +36,7 @@ export interface ScopeParts {
 
 /** The scope of a new turn: nothing activated, nothing remembered, nothing counted. */
 export function createTurnScope(parts: ScopeParts): TurnScope {
-  return makeScope(parts, undefined, NOTHING_BEFORE);
+  return makeScope(parts, undefined, { ...NOTHING_BEFORE, fromSeq: parts.session.log.headSeq + 1 });
 }
 
 /** The scope of a turn as its facts left it: only its own facts, never those of another turn. */
@@ -45,11 +45,18 @@ export function restoreTurnScope(
   facts: TurnFacts,
   replay: readonly TurnEvent[],
 ): TurnScope {
-  const scope = makeScope(parts, replay, { steering: facts.steering, activated: activatedNames(facts) });
+  const { steering, opened } = facts;
+  const before = { steering, activated: activatedNames(facts), fromSeq: opened.seq };
+  const scope = makeScope(parts, replay, before);
   for (const call of facts.calls.values()) restoreCall(scope, call);
   for (const step of facts.steps) restoreStep(scope, step);
   scope.progress.toolCalls = facts.calls.size;
   return scope;
+}
+
+interface Before extends Pick<TurnFacts, 'steering'> {
+  readonly activated: readonly string[];
+  readonly fromSeq: number;
 }
 
 const NOTHING_BEFORE = { steering: [], activated: [] };
@@ -58,7 +65,7 @@ function makeScope(
   parts: ScopeParts,
   /** Absent for a new turn, whose beginning its hooks are told of. */
   replay: readonly TurnEvent[] | undefined,
-  before: Pick<TurnFacts, 'steering'> & { readonly activated: readonly string[] },
+  before: Before,
 ): TurnScope {
   const { turnId, plan, run, session } = parts;
   const machine = session.lifecycle.start('turn', {
@@ -101,7 +108,8 @@ function makeScope(
       history: parts.history,
       activated: before.activated,
     }),
-    progress: { steps: 0, toolCalls: 0, text: '' },
+    fromSeq: before.fromSeq,
+    progress: { steps: 0, toolCalls: 0, text: '', toolsBefore: toolsBefore(parts) },
     turnUsage: createUsageMeter(),
     run,
   };
@@ -133,8 +141,18 @@ function restoreCall(scope: TurnScope, call: CallFacts): void {
   }
 }
 
+/** The tools of the last request of the turn before. */
+function toolsBefore({ history, plan }: ScopeParts): TurnScope['progress']['toolsBefore'] {
+  const last = history.at(-1)?.steps.at(-1)?.opened.data;
+  if (last === undefined) return undefined;
+  const cleared = last.active.length > 0 && plan.discovery.retention === 'turn';
+  return { toolsHash: last.toolsHash, cleared };
+}
+
 function restoreStep(scope: TurnScope, step: StepFacts): void {
   scope.progress.steps = step.index;
+  const { visible, schemaChars, toolsHash } = step.opened.data;
+  scope.progress.tools = { visible: visible.length, schemaChars, toolsHash };
   const text = step.message?.data.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
   if (text !== undefined) scope.progress.text = text;
   if (step.closed === undefined) scope.progress.leftStep = step;

@@ -111,3 +111,15 @@ export function noteUsage(scope: TurnScope, usage: Usage | undefined, complete: 
 export function noteAuxiliary(scope: TurnScope, requests: readonly AuxiliaryRequest[] = []): void {
   for (const { usage } of requests) noteUsage(scope, usage, usage !== undefined);
 }
+
+/** Why the tools of a request are not those of the one before, which a provider's cached prefix depends on. */
+export function changeOfTools(
+  { progress }: TurnScope,
+  toolsHash: string,
+): Pick<RecordData<'step.opened'>, 'toolsChange'> {
+  const { tools, toolsBefore } = progress;
+  const before = tools ?? toolsBefore;
+  if (before === undefined || before.toolsHash === toolsHash) return {};
+  const isCleared = tools === undefined && toolsBefore?.cleared === true;
+  return { toolsChange: isCleared ? 'activation_cleared' : 'tool_schema_changed' };
+}

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts';
 import type { LiveBus } from '../events/live-bus.ts';
 import type { SessionId, TurnId } from '../ids.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { NewRecord } from '../ledger/records.ts';
+import type { NewRecord, RecordData } from '../ledger/records.ts';
 import type { SessionLog } from '../ledger/session-log.ts';
 import type { StepFacts } from '../ledger/turn-facts.ts';
 import type { GateRunner } from '../lifecycle/hooks.ts';
@@ -86,6 +86,8 @@ export interface TurnSession {
  */
 export interface TurnScope {
   readonly turnId: TurnId;
+  /** No fact of the turn stands before this sequence of its session. */
+  readonly fromSeq: number;
   readonly plan: TurnPlan;
   readonly run: RunScope;
   readonly session: TurnSession;
@@ -100,12 +102,19 @@ export interface TurnScope {
   readonly turnUsage: UsageMeter;
 }
 
+/** What the tools of one request are and cost: those that are visible, and no others. */
+export type ToolsMeasure = NonNullable<RecordData<'turn.closed'>['tools']>;
+
 /** Counters of a turn; they go on after a resume. */
 export interface TurnProgress {
   steps: number;
   toolCalls: number;
   /** Text of the last answer, or what there is of it. */
   text: string;
+  /** Tools of the last request of the turn. */
+  tools?: ToolsMeasure;
+  /** Those of the request before the turn, and whether the turn begins without what was found then. */
+  readonly toolsBefore?: { readonly toolsHash: string; readonly cleared: boolean } | undefined;
   /** The step an earlier process left open, until it is taken up or ended. */
   leftStep?: StepFacts | undefined;
 }
