@@ -1,35 +1,34 @@
-import { cutChars } from '../tools/safe-text.ts';
 import { formatElapsed, formatMs } from './amounts.ts';
 import { type Span, type Style, span } from './line.ts';
-import { outputText } from './output-text.ts';
 import { type CallNode, isOpenCall } from './run-tree.ts';
 import { spinner, type TreeView, type ViewNode } from './view-node.ts';
 
-/** Characters of the arguments that a line shows, so that the result has room beside them. */
-const MAX_ARGS_CHARS = 60;
-
 /** A call as a node of the view, with the sessions it opened below it. */
 export function viewOfCall(call: CallNode, view: TreeView, children: readonly ViewNode[]): ViewNode {
-  const { state, args, durationMs, startedAt, progress, reason, output } = call;
+  return {
+    head: () => [signOfCall(call, view), span(` ${call.toolName}`, 'accent')],
+    facts: () => factsOfCall(call, view),
+    children,
+  };
+}
+
+function factsOfCall(call: CallNode, { glyphs, now }: TreeView): readonly Span[] {
+  const { state, durationMs, startedAt, progress, reason, result } = call;
   const elapsed =
     durationMs !== undefined
       ? [span(formatMs(durationMs), 'dim')]
       : state === 'running' && startedAt !== undefined
-        ? [span(formatElapsed(view.now - startedAt), 'dim')]
+        ? [span(formatElapsed(now - startedAt), 'dim')]
         : [];
-  const said = progress ?? reason ?? (output === undefined ? undefined : outputText(output));
-  const input = args === undefined ? [] : [span(cutChars(JSON.stringify(args), MAX_ARGS_CHARS), 'dim')];
-  const told = said === undefined ? [] : [span(`${view.glyphs.arrow} ${said}`, styleOfSaid(call))];
-  return {
-    head: [signOfCall(call, view), span(` ${call.toolName}`, 'accent')],
-    facts: [
-      ...(state === 'success' ? [] : [span(wordOfState(call), styleOfCall(call))]),
-      ...elapsed,
-      // What moves is looked at first.
-      ...(progress === undefined ? [...input, ...told] : [...told, ...input]),
-    ],
-    children,
-  };
+  const said = progress ?? reason ?? result?.text;
+  const input = call.input === undefined ? [] : [span(call.input, 'dim')];
+  const told = said === undefined ? [] : [span(`${glyphs.arrow} ${said}`, result?.isError ? 'bad' : 'dim')];
+  return [
+    ...(state === 'success' ? [] : [span(wordOfState(call), styleOfCall(call))]),
+    ...elapsed,
+    // What moves is looked at first.
+    ...(progress === undefined ? [...input, ...told] : [...told, ...input]),
+  ];
 }
 
 function wordOfState({ state }: CallNode): string {
@@ -67,8 +66,4 @@ function styleOfCall({ state }: CallNode): Style {
     case 'abandoned':
       return 'bad';
   }
-}
-
-function styleOfSaid({ output }: CallNode): Style {
-  return output?.type === 'error' ? 'bad' : 'dim';
 }

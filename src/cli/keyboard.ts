@@ -23,6 +23,8 @@ export function openKeyboard(
   if (input === undefined) return undefined;
   emitKeypressEvents(input);
   input.on('keypress', onKey);
+  // A terminal that goes away sends SIGHUP, which is what is acted on.
+  input.on('error', ignore);
   const take = () => {
     input.setRawMode(true);
     input.resume();
@@ -39,9 +41,13 @@ export function openKeyboard(
       input.off('keypress', onKey);
       release();
       own?.destroy();
+      // Its last words may still come.
+      if (own === undefined) input.off('error', ignore);
     },
   };
 }
+
+function ignore(): void {}
 
 function openTerminal(): ReadStream | undefined {
   let file: number | undefined;

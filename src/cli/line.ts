@@ -1,5 +1,4 @@
 import stringWidth from 'string-width';
-import wrapAnsi from 'wrap-ansi';
 import { stripControl } from '../tools/safe-text.ts';
 
 declare const shown: unique symbol;
@@ -89,8 +88,34 @@ export function* cellsOf(
 /** The lines that a text takes in `columns`, at least one. Words are broken only where they must. */
 export function wrapText(text: string, columns: number, style: Style = 'plain'): readonly Line[] {
   return shownLines(text)
-    .flatMap((line) => wrapAnsi(line, Math.max(2, columns), { hard: true, trim: false }).split('\n'))
-    .map((line) => [{ text: line as ShownText, style }]);
+    .flatMap((line) => wrapLine(line, Math.max(2, columns)))
+    .map((line) => [{ text: line, style }]);
+}
+
+/** In one pass, whatever the script: a text without spaces must not cost more than one with them. */
+function wrapLine(line: ShownText, columns: number): readonly ShownText[] {
+  const lines: string[] = [];
+  let open = '';
+  let width = 0;
+  // What stands before the last space of the open line, and its width.
+  let words = { length: 0, width: 0 };
+  for (const { segment, width: own } of cellsOf(line)) {
+    // Twice where a word that was moved down has no room beside it either.
+    while (width > 0 && width + own > columns) {
+      const at = words.length > 0 && segment !== ' ' ? words : { length: open.length, width };
+      lines.push(open.slice(0, at.length));
+      open = open.slice(at.length);
+      width -= at.width;
+      words = { length: 0, width: 0 };
+    }
+    // A space where a line ends is its end.
+    if (segment === ' ' && width === 0 && lines.length > 0) continue;
+    open += segment;
+    width += own;
+    if (segment === ' ') words = { length: open.length, width };
+  }
+  // Parts of shown text are shown text.
+  return [...lines, open] as string[] as ShownText[];
 }
 
 /** `line` moved to the right. */

@@ -28,8 +28,6 @@ export interface LiveState {
 
 /** Rows of the answer that are shown while it is written. */
 const MAX_TEXT_ROWS = 8;
-/** Characters of the answer that can matter for them. */
-export const MAX_TEXT_CHARS = 8_192;
 /** Rows of a window in which parts are set apart by an empty line. */
 const ROOMY_ROWS = 14;
 
@@ -64,7 +62,7 @@ export function liveFrame(state: LiveState, { columns, rows }: WindowSize): Fram
 /** The last rows of the answer so far. */
 function textLines(text: string, columns: number, rows: number): readonly Line[] {
   if (text.trim() === '' || rows <= 0) return [];
-  const lines = wrapText(text.slice(-MAX_TEXT_CHARS).trimStart(), columns);
+  const lines = wrapText(text.trimStart(), columns);
   return lines.slice(-rows);
 }
 
@@ -77,7 +75,7 @@ function statusLines(state: LiveState, columns: number): readonly Line[] {
 }
 
 /** Steps, calls, tokens and cost of a run. */
-export function totalFacts(tree: RunTree): readonly Span[] {
+function totalFacts(tree: RunTree): readonly Span[] {
   const totals = totalsOfTree(tree);
   const tokens = formatTokens(totals);
   return [

@@ -9,7 +9,7 @@ import type { Glyphs } from './glyphs.ts';
 import { growTree } from './grow-tree.ts';
 import { type Keyboard, openKeyboard } from './keyboard.ts';
 import { textLine } from './line.ts';
-import { liveFrame, MAX_TEXT_CHARS } from './live-frame.ts';
+import { liveFrame } from './live-frame.ts';
 import { LiveRegion, RESTORE_TERMINAL } from './live-region.ts';
 import { answerLines, endingLines, type ResultPlace, type RunPlace } from './result-lines.ts';
 import { emptyTree, type RunTree } from './run-tree.ts';
@@ -31,6 +31,9 @@ export interface LiveViewParts {
   interrupt(): void;
 }
 
+/** Characters of the answer that are kept while it is written: more than the rows for it show. */
+const TEXT_CHARS = 2_048;
+
 /** Time after a change of size in which nothing is drawn: a window is dragged through many sizes. */
 const RESIZE_MS = 100;
 
@@ -42,6 +45,7 @@ export class LiveView implements RunView {
   readonly #startedAt: number;
   #tree: RunTree;
   #text = '';
+  #isStepOver = false;
   #notice: string | undefined;
   #dialog: ApprovalDialog | undefined;
   #keyboard: Keyboard | undefined;
@@ -77,14 +81,19 @@ export class LiveView implements RunView {
 
   async event(event: RunEvent): Promise<void> {
     this.#tree = growTree(this.#tree, event);
-    // What the step before said has led to calls, or is the answer and comes at the end.
-    if (event.type === 'step.started' && event.session === this.#tree.root) this.#text = '';
+    // What it said stays in view while its calls run; what comes next is another step's.
+    if (event.kind === 'step' && event.session === this.#tree.root)
+      this.#isStepOver = event.name !== 'started';
     await this.#parts.queue.note(event);
     this.#nextDialog();
   }
 
   text(delta: string): void {
-    this.#text = `${this.#text}${delta}`.slice(-MAX_TEXT_CHARS);
+    if (this.#isStepOver) this.#text = '';
+    this.#isStepOver = false;
+    this.#text += delta;
+    // Cut seldom and by much: with every cut the lines are wrapped anew.
+    if (this.#text.length > 2 * TEXT_CHARS) this.#text = this.#text.slice(-TEXT_CHARS);
   }
 
   notice(text: string): void {
@@ -116,7 +125,7 @@ export class LiveView implements RunView {
   #press(text: string | undefined, key: Key): void {
     if (key.ctrl === true && key.name === 'c') this.#parts.interrupt();
     else if (key.ctrl === true && key.name === 'z') this.#suspend();
-    else if (key.ctrl === true && key.name === '\\') this.#quit();
+    else if (key.sequence === '\u001c') this.#quit();
     else this.#dialog?.press(text, key);
     this.#draw();
   }

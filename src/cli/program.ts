@@ -21,7 +21,7 @@ Sessions are kept in the ledger: --ledger PATH, else SWARMWRIGHT_LEDGER, else ./
 terminals work on a run when they use the same one.`;
 
 /** The command with all of its subcommands. */
-export function createProgram(cli: Cli, version: string): Command {
+function createProgram(cli: Cli, version: string): Command {
   const program = new Command('swarmwright')
     .description('Runs agents, and looks at and decides what they do.')
     .version(version)

@@ -1,4 +1,4 @@
-import type { JsonObject, ToolOutput, Usage } from '../ledger/content.ts';
+import type { Usage } from '../ledger/content.ts';
 import type { TurnStatus } from '../ledger/records.ts';
 
 /** What is shown of a run: its sessions as a tree, each with the turn it is at. Made from events alone. */
@@ -23,7 +23,7 @@ export interface SessionNode {
   readonly lost: string | undefined;
 }
 
-export type TurnState = 'running' | 'paused' | TurnStatus;
+type TurnState = 'running' | 'paused' | TurnStatus;
 
 export interface TurnNode {
   readonly id: string;
@@ -54,7 +54,7 @@ export interface StepNode {
   readonly calls: readonly CallNode[];
 }
 
-export type CallState =
+type CallState =
   | 'called'
   | 'waiting'
   | 'approved'
@@ -74,12 +74,14 @@ export interface CallNode {
   readonly id: string;
   readonly toolName: string;
   readonly state: CallState;
-  readonly args: JsonObject | undefined;
+  /** What it runs with, as JSON, cut to what a line can show. */
+  readonly input: string | undefined;
   /** When it began to run. */
   readonly startedAt: number | undefined;
   readonly durationMs: number | undefined;
   readonly progress: string | undefined;
-  readonly output: ToolOutput | undefined;
+  /** What the model was given, cut likewise. */
+  readonly result: { readonly text: string; readonly isError: boolean } | undefined;
   /** Why it was refused, denied or given up. */
   readonly reason: string | undefined;
 }

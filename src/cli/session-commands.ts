@@ -56,7 +56,7 @@ async function listSessions(cli: Cli, options: ListOptions): Promise<void> {
 }
 
 /** Sessions as a table: id, agent, state, last change. A child stands below its parent. */
-export function sessionTable(sessions: readonly SessionSummary[]): readonly Line[] {
+function sessionTable(sessions: readonly SessionSummary[]): readonly Line[] {
   const rows = underParents(sessions).map(({ session, depth }) => ({
     id: `${'  '.repeat(depth)}${session.sessionId}`,
     agent: session.agent,

@@ -26,8 +26,8 @@ function viewOfSession(tree: RunTree, session: SessionNode, view: TreeView): Vie
   const ofCall = (call: CallNode) => children.filter((child) => child.call === call.id).map(viewChild);
   const loose = children.filter((child) => !hasCall(turn, child.call));
   return {
-    head: [signOfTurn(session, view), span(` ${session.agent}`, 'bold')],
-    facts: factsOfSession(session, view),
+    head: () => [signOfTurn(session, view), span(` ${session.agent}`, 'bold')],
+    facts: () => factsOfSession(session, view),
     children: [
       ...viewOfSteps(turn?.steps ?? [], view, ofCall),
       ...loose.map(viewChild),
@@ -108,8 +108,8 @@ function viewOfSteps(
 function summaryOf(steps: readonly StepNode[], { glyphs }: TreeView): ViewNode {
   const calls = steps.reduce((sum, step) => sum + step.calls.length, 0);
   return {
-    head: [span(glyphs.done, 'good'), span(` ${count(steps.length, 'step')}`)],
-    facts: calls === 0 ? [] : [span(count(calls, 'call'), 'dim')],
+    head: () => [span(glyphs.done, 'good'), span(` ${count(steps.length, 'step')}`)],
+    facts: () => (calls === 0 ? [] : [span(count(calls, 'call'), 'dim')]),
     children: [],
   };
 }
@@ -119,18 +119,22 @@ function viewOfStep(
   view: TreeView,
   ofCall: (call: CallNode) => readonly ViewNode[],
 ): ViewNode {
-  const tokens = step.usage === undefined ? [] : cost(totalsOfTurn({ steps: [step] }));
   return {
-    head: [signOfStep(step, view), span(` step ${step.index}`)],
-    facts: [
-      ...(step.failure === undefined ? [] : [span(step.failure, 'bad')]),
-      ...(step.retry === undefined ? [] : [span(step.retry, 'warn')]),
-      ...(step.attempt > 1 ? [span(`attempt ${step.attempt}`, 'warn')] : []),
-      ...(step.state === 'running' ? [span(formatElapsed(view.now - step.startedAt), 'dim')] : []),
-      ...tokens,
-    ],
+    head: () => [signOfStep(step, view), span(` step ${step.index}`)],
+    facts: () => factsOfStep(step, view.now),
     children: step.calls.map((call) => viewOfCall(call, view, ofCall(call))),
   };
+}
+
+function factsOfStep(step: StepNode, now: number): readonly Span[] {
+  const { failure, retry, attempt, state, usage, startedAt } = step;
+  return [
+    ...(failure === undefined ? [] : [span(failure, 'bad')]),
+    ...(retry === undefined ? [] : [span(retry, 'warn')]),
+    ...(attempt > 1 ? [span(`attempt ${attempt}`, 'warn')] : []),
+    ...(state === 'running' ? [span(formatElapsed(now - startedAt), 'dim')] : []),
+    ...(usage === undefined ? [] : cost(totalsOfTurn({ steps: [step] }))),
+  ];
 }
 
 function signOfStep({ state }: StepNode, view: TreeView): Span {
@@ -150,8 +154,8 @@ function viewOfNotes(turn: TurnNode | undefined): readonly ViewNode[] {
   if (turn === undefined) return [];
   const steering = turn.steering.map(({ text }) => `steering waits: ${text}`);
   return [...turn.notes, ...steering].map((text) => ({
-    head: [span(text, 'warn')],
-    facts: [],
+    head: () => [span(text, 'warn')],
+    facts: () => [],
     children: [],
   }));
 }

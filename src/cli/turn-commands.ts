@@ -104,7 +104,7 @@ async function recover(
 }
 
 /** A report as a person reads it. */
-export function reportLines(report: RecoveryReport, ledgerOption: string): readonly Line[] {
+function reportLines(report: RecoveryReport, ledgerOption: string): readonly Line[] {
   const { sessionId, agent, steps, owned, paused, unanswered, steering } = report;
   const state = owned ? 'at work' : paused ? 'paused' : 'cut off';
   const facts = [

@@ -6,10 +6,10 @@ export type Detail = 'all' | 'steps' | 'open';
 
 /** One line of a tree with what hangs below it. */
 export interface ViewNode {
-  /** Sign and name: shown first, cut where there is no room. */
-  readonly head: Line;
+  /** Sign and name: shown first, cut where there is no room. Called only for lines that are shown. */
+  head(): Line;
   /** What else is known, most important first; each is left out where it does not fit. */
-  readonly facts: readonly Span[];
+  facts(): readonly Span[];
   readonly children: readonly ViewNode[];
 }
 

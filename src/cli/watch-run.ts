@@ -81,7 +81,8 @@ function viewOf(parts: WatchParts, signals: Interrupts): RunView {
 async function isLeftOpen({ runtime, run }: WatchParts, { status }: RunResult<unknown>): Promise<boolean> {
   if (status !== 'failed') return false;
   const reports = await runtime.recover(run.sessionId).catch(() => []);
-  return reports.length > 0;
+  // One that another process is at work on needs nobody.
+  return reports.some(({ owned }) => !owned);
 }
 
 async function showEvents({ run, cli }: WatchParts, view: RunView): Promise<void> {

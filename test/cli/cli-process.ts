@@ -31,13 +31,13 @@ export interface Workplace extends AsyncDisposable {
   run(args: readonly string[], options?: StartOptions): Promise<CliEnd>;
 }
 
-export interface StartOptions {
+interface StartOptions {
   /** What standard input holds. Default: nothing. */
   readonly input?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-export interface CliEnd {
+interface CliEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly stdout: string;
@@ -45,7 +45,7 @@ export interface CliEnd {
 }
 
 /** A command under way. */
-export interface CliProcess {
+interface CliProcess {
   readonly pid: number;
   readonly ended: Promise<CliEnd>;
   /** The first line of standard output that matches, also if it has come already; undefined if none ever does. */

@@ -47,8 +47,13 @@ describe('the tree of a run', () => {
     ]);
     const calls = turn?.steps.flatMap((step) => step.calls);
     expect(calls).toMatchObject([
-      { toolName: 'note', state: 'success', args: { text: 'kept' }, output: { type: 'text', text: 'kept' } },
-      { toolName: 'remove', state: 'success', args: { path: 'a' } },
+      {
+        toolName: 'note',
+        state: 'success',
+        input: '{"text":"kept"}',
+        result: { text: 'kept', isError: false },
+      },
+      { toolName: 'remove', state: 'success', input: '{"path":"a"}' },
       { toolName: 'remove', state: 'denied', reason: 'not that' },
       { toolName: 'broken', state: 'error' },
       { toolName: 'nothing', state: 'refused' },
