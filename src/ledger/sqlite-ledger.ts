@@ -184,12 +184,10 @@ class SqliteLedger implements Ledger {
     for (const writer of this.#held.values()) {
       if (writer !== 'acquiring') writer.lose(closed());
     }
-    const owner = this.#owner;
-    // After all that was submitted before. Should it fail, the leases end with the lock of their owner.
-    if (owner !== undefined) await this.#queue.submit({ kind: 'releaseAll', owner: owner.token });
     this.#reader.close();
     await this.#queue.close();
-    owner?.end();
+    // What this owner still holds ends with its lock, after all that was submitted.
+    this.#owner?.end();
   }
 
   #assertOpen(): void {

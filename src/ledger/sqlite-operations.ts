@@ -24,7 +24,6 @@ export interface WriteOperations {
     readonly hashes: readonly string[];
   };
   readonly release: { readonly sid: number; readonly epoch: number };
-  readonly releaseAll: { readonly owner: string };
   readonly post: {
     readonly item: Omit<InboxItem, 'body'>;
     readonly body: string;
@@ -54,7 +53,6 @@ export interface WriteResults {
     | { readonly type: 'owned'; readonly process: string };
   readonly append: { readonly type: 'committed' } | Rejection;
   readonly release: { readonly type: 'released' };
-  readonly releaseAll: { readonly type: 'released' };
   readonly post:
     | { readonly type: 'posted' }
     | { readonly type: 'unknown-session' }
@@ -79,7 +77,6 @@ const SQL = {
   lease: 'SELECT owner FROM leases WHERE sid = ?',
   takeLease: 'INSERT INTO leases (sid, owner) VALUES (?, ?) ON CONFLICT DO UPDATE SET owner = excluded.owner',
   dropLease: 'DELETE FROM leases WHERE sid = ?',
-  dropLeases: 'DELETE FROM leases WHERE owner = ?',
   hasRecords: 'SELECT 1 FROM sessions JOIN heads USING (sid) WHERE session = ? AND seq > 0',
   waiting: 'SELECT count(*) AS waiting FROM inbox WHERE session = ? AND reply IS NULL',
   posted: 'SELECT 1 FROM inbox WHERE session = ? AND id = ?',
@@ -128,9 +125,6 @@ export class SqliteOperations {
         return this.#acquire(request);
       case 'release':
         return this.#release(request);
-      case 'releaseAll':
-        this.#statements.dropLeases.run(request.owner);
-        return { type: 'released' };
       case 'post':
         return this.#post(request);
       case 'withdraw':

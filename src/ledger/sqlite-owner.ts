@@ -2,9 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { SwarmError } from '../errors.ts';
+import { sqliteFault } from './sqlite-fault.ts';
 
 const TOKEN = /^\d{1,10}-[0-9a-f]{16}$/;
 const SQLITE_BUSY = 5;
+const MAX_ATTEMPTS = 10;
 
 /** What a process is known by while it owns sessions of a ledger file. */
 export interface Owner {
@@ -17,10 +20,19 @@ export interface Owner {
  * Makes an owner of sessions: one that lives as long as it keeps a lock on a file of its own, which the
  * operating system drops at the moment the process ends, however it ends. So there is no heartbeat to miss, no
  * process id to confuse with a later one or with one of another container, and a stopped process stays alive.
+ * @throws SwarmError 'ledger-unavailable'
  */
 export function createOwner(path: string): Owner {
-  sweepDead(path);
-  for (;;) {
+  try {
+    sweepDead(path);
+    return makeOwner(path);
+  } catch (cause) {
+    throw sqliteFault(cause, `no session of ${path} can be owned`);
+  }
+}
+
+function makeOwner(path: string): Owner {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const token = `${process.pid}-${randomBytes(8).toString('hex')}`;
     const file = fileOf(path, token);
     const lock = lockFile(file);
@@ -28,6 +40,7 @@ export function createOwner(path: string): Owner {
     if (lock !== undefined && existsSync(file)) return { token, end: () => endLock(lock, file) };
     lock?.close();
   }
+  throw new SwarmError('ledger-unavailable', `files beside ${path} vanish as they are made`);
 }
 
 /** Whether the process behind a token of a lease is still there. */

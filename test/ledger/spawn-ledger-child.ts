@@ -17,6 +17,9 @@ export function spawnLedgerChild(...args: readonly string[]): LedgerChild {
   const script = new URL('./ledger-child.ts', import.meta.url).pathname;
   const child = spawn(process.execPath, ['--conditions=swarmwright-source', script, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
+    // One that does not end by itself fails its test instead of holding up all of them.
+    timeout: 20_000,
+    killSignal: 'SIGKILL',
   });
   const kill = async () => {
     child.kill('SIGKILL');
