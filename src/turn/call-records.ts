@@ -7,6 +7,8 @@ import type { ReturnedCall } from '../model/adapter.ts';
 import { climbLadder, type LadderOutcome } from '../tools/argument-ladder.ts';
 import { hashArguments } from '../tools/argument-snapshot.ts';
 import type { Binding, BoundTool } from '../tools/binding.ts';
+import type { CallMender, CallRepair } from '../tools/call-repair.ts';
+import type { Availability, CallRoute } from '../tools/step-view.ts';
 import { resolveToolName } from '../tools/tool-names.ts';
 
 /** Share of a batch that inline arguments of one step may take; beyond it they go to artifacts. */
@@ -21,6 +23,10 @@ export interface CallReading {
   readonly visible: readonly BoundTool[];
   readonly limits: Limits;
   readonly ledger: Ledger;
+  /** How the tool that a call means stands in the step. */
+  availability(route: CallRoute): Availability;
+  /** Asks a model where nothing else mends a call. */
+  readonly repair: CallRepair;
   /** The answer was cut or failed: unfinished text must not be repaired into something else. */
   readonly open: boolean;
 }
@@ -45,14 +51,18 @@ export function readCalls(
 interface WrittenCall {
   readonly bound: BoundTool | undefined;
   readonly requestedName: string;
+  /** The text of its arguments. */
+  readonly input: string;
   readonly climbed: LadderOutcome;
   /** The tool of the runtime that passes the call on. */
   readonly via?: string;
 }
 
 async function readCall(call: ReturnedCall, reading: CallReading, inlineBytes: number): Promise<ReadCall> {
-  const written = await passOn(await readWritten(call, reading), reading);
-  const { bound, requestedName, climbed, via } = written;
+  const mender = reading.repair.forCall();
+  const written = await passOn(await readWritten(call, reading, mender), reading);
+  const { bound, requestedName, via } = written;
+  const climbed = await mended(written, reading, mender);
   const args = climbed.type === 'ok' ? climbed.args : climbed.kept;
   const data: RecordData<'tool.called'> = {
     ordinal: call.ordinal,
@@ -78,11 +88,34 @@ function isNameOf({ name, definition }: BoundTool, written: string): boolean {
   return written === name || written === definition.name;
 }
 
-async function readWritten(call: ReturnedCall, reading: CallReading): Promise<WrittenCall> {
-  const resolution = resolveToolName(call.toolName, reading.visible, reading.binding);
-  const bound = resolution.type === 'unknown' ? undefined : resolution.bound;
-  const climbed = await climb(call.input, bound, reading);
-  return { bound, requestedName: call.toolName, climbed };
+async function readWritten(
+  { toolName, input }: ReturnedCall,
+  reading: CallReading,
+  mender: CallMender,
+): Promise<WrittenCall> {
+  const { visible } = reading;
+  const resolution = resolveToolName(toolName, visible, reading.binding);
+  const bound =
+    resolution.type === 'unknown'
+      ? reading.open
+        ? undefined
+        : await mender.name(toolName, visible)
+      : resolution.bound;
+  return { bound, requestedName: toolName, input, climbed: await climb(input, bound, reading) };
+}
+
+/** A model is asked last, and only about a call that could run if its arguments fitted. */
+async function mended(
+  { bound, climbed, input, via }: WrittenCall,
+  reading: CallReading,
+  mender: CallMender,
+): Promise<LadderOutcome> {
+  if (climbed.type === 'ok' || bound === undefined || reading.open) return climbed;
+  if (reading.availability({ toolName: bound.name, via }) !== 'callable') return climbed;
+  const json = await mender.arguments(bound, input, climbed.message);
+  const again = json === undefined ? climbed : await climb(json, bound, reading);
+  if (again.type === 'invalid') return climbed;
+  return { ...again, repaired: [...climbed.repaired, 'model', ...again.repaired] };
 }
 
 /** A call through a tool that passes calls on is a call of the tool it means, with the arguments for that one. */
@@ -90,10 +123,12 @@ async function passOn(written: WrittenCall, reading: CallReading): Promise<Writt
   const { bound, climbed } = written;
   const forwarded = climbed.type === 'ok' ? bound?.forward?.(climbed.args) : undefined;
   if (bound === undefined || forwarded === undefined) return written;
+  const input = JSON.stringify(forwarded.args);
   return {
     bound: forwarded.bound,
     requestedName: forwarded.requestedName,
-    climbed: await climb(JSON.stringify(forwarded.args), forwarded.bound, reading),
+    input,
+    climbed: await climb(input, forwarded.bound, reading),
     via: bound.name,
   };
 }

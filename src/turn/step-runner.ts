@@ -4,14 +4,17 @@ import { type StepId, stepIdOf } from '../ids.ts';
 import type { Failure, LedgerRecord, NewRecord } from '../ledger/records.ts';
 import type { CallFacts } from '../ledger/turn-facts.ts';
 import type { FinishReason, StepReport } from '../model/adapter.ts';
+import { type CallRepair, createCallRepair } from '../tools/call-repair.ts';
 import { type AttemptEnd, runAttempt } from './attempt.ts';
 import { type ReadCall, readCalls } from './call-records.ts';
 import type { ProjectedRequest } from './request-projection.ts';
 import { createRetryPolicy } from './retry-policy.ts';
 import {
+  changeOfTools,
   failureOf,
   INTERRUPTED,
   messageFact,
+  noteAuxiliary,
   noteFailedUsage,
   noteUsage,
   partialFacts,
@@ -109,7 +112,9 @@ function openStep(step: RunningStep): Promise<void> {
       toolsHash,
       schemaChars,
       active: [...scope.tools.activated],
+      ...changeOfTools(scope, toolsHash),
     });
+    scope.progress.tools = { visible: visible.length, schemaChars, toolsHash };
     return captureAttempt(step, [...plan.before, opened]);
   }
   const lost = stepFact(step, 'attempt.failed', {
@@ -191,11 +196,14 @@ async function complete(
 ): Promise<StepEnd> {
   const { scope, plan, machine, stepId } = step;
   const { report, finish } = end.outcome;
+  const repair = repairOf(scope);
   const calls = await readCalls(report.calls, {
     turnId: scope.turnId,
     stepId,
     binding: scope.tools.binding,
     visible: plan.projected.visible,
+    availability: (route) => scope.tools.availability(route),
+    repair,
     limits: scope.plan.limits,
     ledger: scope.session.ledger,
     open: finish.reason === 'length',
@@ -213,8 +221,10 @@ async function complete(
       finish: finish.reason,
       ...(finish.raw === undefined ? {} : { rawFinish: finish.raw }),
       ...responseOf(report),
+      ...(repair.requests.length === 0 ? {} : { auxiliary: [...repair.requests] }),
     }),
   ]);
+  noteAuxiliary(scope, repair.requests);
   // A retried step has no authoritative usage: what its lost attempts cost is unknown.
   const usageKnown = report.usage !== undefined && step.attempt === 1;
   noteUsage(scope, report.usage, usageKnown);
@@ -226,6 +236,18 @@ async function complete(
     finish: finish.reason,
     text: textOf(report.content),
   };
+}
+
+function repairOf({ plan, session, run, stop }: TurnScope): CallRepair {
+  return createCallRepair({
+    options: plan.discovery.repair,
+    model: plan.model,
+    clock: session.clock,
+    timeoutMs: plan.limits.timeouts.repairMs,
+    maxRequests: plan.limits.tools.maxRepairs,
+    signal: stop.signal,
+    mayAsk: () => !run.budget.isSpent,
+  });
 }
 
 function callsOf(records: readonly LedgerRecord[], read: readonly ReadCall[]): readonly CallFacts[] {
