@@ -77,8 +77,3 @@ export function requestIdOf(call: CallId): RequestId {
 export function operationIdOf(call: CallId): OperationId {
   return `op-${createHash('sha256').update(call).digest('hex').slice(0, 32)}` as OperationId;
 }
-
-/** The session of a child: a retry of the same call finds the same child. */
-export function childSessionIdOf(call: CallId, index: number): SessionId {
-  return `s-${createHash('sha256').update(`${call}/${index}`).digest('hex').slice(0, 26)}` as SessionId;
-}
