@@ -1,8 +1,7 @@
 // The public surface of `swarmwright`, by what it is for.
 
-// run
-export type { Approvals } from './agent/approvals.ts';
 // define
+
 export {
   type Agent,
   type AgentDefinition,
@@ -10,21 +9,81 @@ export {
   defineAgent,
   isAgent,
 } from './agent/define-agent.ts';
+export type { AiTool } from './model/ai-tool.ts';
+export { type AskUserOptions, askUser, type Question } from './tools/ask-user.ts';
+export { defineTool } from './tools/define-tool.ts';
+export { type AiToolOptions, fromAiTool } from './tools/from-ai-tool.ts';
+export type {
+  CallScope,
+  InputOf,
+  InputSchema,
+  ReconcileResult,
+  Tool,
+  ToolArtifacts,
+  ToolContext,
+  ToolDefinition,
+  ToolEnd,
+  ToolScope,
+  TypedTool,
+} from './tools/tool.ts';
+
+// models
+
+export type {
+  Emitted,
+  FailureKind,
+  FinishReason,
+  Model,
+  ModelAdapter,
+  ModelCapabilities,
+  ModelFailure,
+  ModelPrice,
+  ModelSettings,
+  PromptAssistantPart,
+  PromptCall,
+  PromptMessage,
+  PromptToolResult,
+  ReturnedCall,
+  StepEvent,
+  StepOptions,
+  StepOutcome,
+  StepReport,
+  StepRequest,
+  StepStream,
+  ToolChoice,
+  WireTool,
+} from './model/adapter.ts';
+export { fromAiSdk } from './model/from-ai-sdk.ts';
+export { openaiCompatible } from './model/open-ai-compatible.ts';
+
+// find tools
+
+export type { ClientTools } from './agent/client-tools.ts';
+export type { DiscoveryOptions, DiscoveryPreset, RepairOptions } from './tools/discovery-policy.ts';
+export type { SearchableTool } from './tools/search-documents.ts';
+export type { RankedTool, ToolRanker } from './tools/search-index.ts';
+export type { Reranker } from './tools/search-rerank.ts';
+export type { ToolSource } from './tools/tool-source.ts';
+
+// run
+
+export type { Approvals } from './agent/approvals.ts';
 export type { Run, RunEventOptions } from './agent/run.ts';
 export type { RunInput } from './agent/run-input.ts';
 export type { IndeterminateCall, RunError, RunResult, RunUsage } from './agent/run-result.ts';
 export type { DecideIndeterminate } from './agent/run-turn-job.ts';
 export type { RuntimeOptions } from './agent/runtime-options.ts';
 export type { RunOptions, RunSettings } from './agent/start-run.ts';
-// ground
-export { type Clock, systemClock } from './clock.ts';
-export { describeErrorCode, isSwarmError, SwarmError, type SwarmErrorCode } from './errors.ts';
-export type { RunEvent } from './events/event-schemas.ts';
-// events
-export type { SinkStats } from './events/outbox.ts';
-export type { Sink } from './events/sink.ts';
-export type { IdSource } from './ids.ts';
+export { createRuntime, type ResumeOptions, type Runtime, type Sessions } from './runtime.ts';
+export type { ApprovalDecision } from './tools/approval-decisions.ts';
+export type { PendingApproval } from './tools/approvals.ts';
+export type { PermissionPolicy, PermissionRequest, Verdict } from './tools/permission.ts';
+export type { IndeterminateDecision } from './tools/reconcile-call.ts';
+export type { BudgetOptions } from './turn/run-budget.ts';
+export type { SteeringOutcome } from './turn/steering-queue.ts';
+
 // ledger
+
 export type {
   ArtifactRef,
   AssistantPart,
@@ -60,7 +119,15 @@ export type {
 } from './ledger/records.ts';
 export type { RecoveryReport, ReportedCall } from './ledger/recovery.ts';
 export { sqliteLedger } from './ledger/sqlite-ledger.ts';
+
+// events
+
+export type { RunEvent } from './events/event-schemas.ts';
+export type { SinkStats } from './events/outbox.ts';
+export type { Sink } from './events/sink.ts';
+
 // hooks and inspection
+
 export type { HookStats } from './lifecycle/hook-stats.ts';
 export type {
   Effect,
@@ -75,52 +142,10 @@ export type { Inspector } from './lifecycle/inspector.ts';
 export type { Observer } from './lifecycle/observer-hooks.ts';
 export type { InstanceSnapshot } from './lifecycle/registry.ts';
 export type { TransitionRecord } from './lifecycle/transition-record.ts';
+
+// ground
+
+export { type Clock, systemClock } from './clock.ts';
+export { describeErrorCode, isSwarmError, SwarmError, type SwarmErrorCode } from './errors.ts';
+export type { IdSource } from './ids.ts';
 export { DEFAULT_LIMITS, type LimitOptions, type Limits } from './limits.ts';
-// models
-export type {
-  Emitted,
-  FailureKind,
-  FinishReason,
-  Model,
-  ModelAdapter,
-  ModelCapabilities,
-  ModelFailure,
-  ModelPrice,
-  ModelSettings,
-  PromptAssistantPart,
-  PromptCall,
-  PromptMessage,
-  PromptToolResult,
-  ReturnedCall,
-  StepEvent,
-  StepOptions,
-  StepOutcome,
-  StepReport,
-  StepRequest,
-  StepStream,
-  ToolChoice,
-  WireTool,
-} from './model/adapter.ts';
-export { fromAiSdk } from './model/from-ai-sdk.ts';
-export { openaiCompatible } from './model/open-ai-compatible.ts';
-export { createRuntime, type ResumeOptions, type Runtime, type Sessions } from './runtime.ts';
-export type { ApprovalDecision } from './tools/approval-decisions.ts';
-export type { PendingApproval } from './tools/approvals.ts';
-export { type AskUserOptions, askUser, type Question } from './tools/ask-user.ts';
-export { defineTool } from './tools/define-tool.ts';
-export type { PermissionPolicy, PermissionRequest, Verdict } from './tools/permission.ts';
-export type { IndeterminateDecision } from './tools/reconcile-call.ts';
-export type {
-  InputOf,
-  InputSchema,
-  ReconcileResult,
-  Tool,
-  ToolArtifacts,
-  ToolContext,
-  ToolDefinition,
-  ToolEnd,
-  ToolScope,
-  TypedTool,
-} from './tools/tool.ts';
-export type { BudgetOptions } from './turn/run-budget.ts';
-export type { SteeringOutcome } from './turn/steering-queue.ts';

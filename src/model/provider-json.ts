@@ -7,7 +7,7 @@ export function isRecord(value: unknown): value is { readonly [key: string]: unk
 }
 
 /** `value` as plain JSON: what JSON cannot hold is left out, a cycle or too many levels give `undefined`. */
-function toJson(value: unknown): JsonValue | undefined {
+export function toJsonValue(value: unknown): JsonValue | undefined {
   try {
     const text = JSON.stringify(value);
     const json: unknown = text === undefined ? undefined : JSON.parse(text);
@@ -20,7 +20,7 @@ function toJson(value: unknown): JsonValue | undefined {
 
 /** `value` as a plain JSON object, or `undefined` if it is none. */
 export function toJsonObject(value: unknown): JsonObject | undefined {
-  const json = toJson(value);
+  const json = toJsonValue(value);
   // What JSON.parse returned as a record is a JSON object.
   return isRecord(json) ? (json as JsonObject) : undefined;
 }

@@ -16,6 +16,7 @@ import { errorCode, refuse, stopBeforeT1 } from './refuse-call.ts';
 import { RuntimeToolResult } from './runtime-tool.ts';
 import { cutChars } from './safe-text.ts';
 import type { Settlement, SettlingCall } from './settlement.ts';
+import { ShownResult } from './shown-result.ts';
 import type { ToolContext } from './tool.ts';
 
 type SettledStatus = RecordData<'tool.settled'>['status'];
@@ -217,7 +218,7 @@ function outcomeOf(
 function returnedOutcome(bound: BoundTool, returned: unknown, cleared: ClearedCall, limits: Limits): Outcome {
   if (returned instanceof RuntimeToolResult) return runtimeOutcome(returned);
   const ends = isTurnEnd(returned);
-  const made = materializeOutput(bound.tool, ends ? returned.output : returned, limits);
+  const made = materialize(bound, ends ? returned.output : returned, limits);
   const failed = made.output.type === 'error';
   const output = withNotes(made.output, cleared);
   const kept = output === made.output || made.output.type !== 'json' ? made.stored : made.output.value;
@@ -227,6 +228,12 @@ function returnedOutcome(bound: BoundTool, returned: unknown, cleared: ClearedCa
     endsTurn: ends && !failed,
     ...keptResult({ ...made, stored: kept }, limits),
   };
+}
+
+function materialize({ tool }: BoundTool, value: unknown, limits: Limits): MaterializedOutput {
+  if (!(value instanceof ShownResult)) return materializeOutput(tool, value, limits);
+  const { name, maxResultBytes } = tool;
+  return materializeOutput({ name, maxResultBytes, toModelOutput: value.show }, value.value, limits);
 }
 
 function runtimeOutcome(runtime: RuntimeToolResult): Outcome {

@@ -73,7 +73,7 @@ export async function decidePermission(
   if (remembered?.decision === 'deny' && bound.tool.rememberable) {
     return { type: 'deny', ...(remembered.reason === undefined ? {} : { reason: remembered.reason }) };
   }
-  if (!mustAsk && !(await needsApproval(bound, input, options))) return { type: 'allow' };
+  if (!mustAsk && !(await needsApproval(bound, request, options))) return { type: 'allow' };
   return remembered !== undefined && bound.tool.rememberable ? { type: 'allow' } : { type: 'ask' };
 }
 
@@ -94,12 +94,12 @@ function bounded(reason: string): string {
 
 async function needsApproval(
   bound: BoundTool,
-  input: JsonObject,
+  { input, callId }: PermissionRequest,
   options: PermissionOptions,
 ): Promise<boolean> {
   const { needsApproval: needs } = bound.tool;
   if (typeof needs === 'boolean') return needs;
-  const answer = await within(options.deadline, () => needs(input, options.scope));
+  const answer = await within(options.deadline, () => needs(input, { ...options.scope, callId }));
   return answer.type === 'failed' || answer.value !== false;
 }
 

@@ -39,6 +39,11 @@ export interface ToolScope {
   readonly context: unknown;
 }
 
+/** What `needsApproval` is asked with beside the arguments. */
+export interface CallScope extends ToolScope {
+  readonly callId: string;
+}
+
 /** What became of an execution whose outcome a crash left open. */
 export type ReconcileResult<Output> =
   | { readonly type: 'completed'; readonly output: Output }
@@ -78,7 +83,7 @@ export interface ToolDefinition<S extends InputSchema, Output, Context> {
   /** Whether the tool is part of the turn at all. A throw counts as no. */
   applies?(scope: ToolScope): boolean;
   /** Asks a person before each execution; a function decides on the arguments, and a throw asks. */
-  readonly needsApproval?: boolean | ((input: JsonObject, scope: ToolScope) => boolean | Promise<boolean>);
+  readonly needsApproval?: boolean | ((input: JsonObject, scope: CallScope) => boolean | Promise<boolean>);
   /** Family of remembered decisions; tools may share one. Default: tool, schema and argument pattern. */
   readonly approvalScope?: string;
   /** Whether a decision may hold for more than its call. Default true. */
@@ -112,7 +117,7 @@ export interface Tool<in Context = never> {
   readonly group: string | undefined;
   readonly aliases: readonly string[];
   readonly applies: ((scope: ToolScope) => boolean) | undefined;
-  readonly needsApproval: boolean | ((input: JsonObject, scope: ToolScope) => boolean | Promise<boolean>);
+  readonly needsApproval: boolean | ((input: JsonObject, scope: CallScope) => boolean | Promise<boolean>);
   readonly approvalScope: string | undefined;
   readonly rememberable: boolean;
   readonly recovery: RecoveryMode;
