@@ -103,7 +103,7 @@ export async function play(scenario: Scenario): Promise<Played> {
   if (!faulty.faults.isHalted) await run.result.then(() => first.close());
   await second?.close();
   await inner.close();
-  const names = told.map(({ hook }) => hook);
+  const names: readonly string[] = told.map(({ hook }) => hook);
   return {
     told,
     transitions,
