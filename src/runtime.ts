@@ -115,8 +115,8 @@ function runAgent<Output, Context>(
     const { boundTools, discovery } = options;
     return inputJob({ agent, identity, run: active, boundTools, clientSources: client, discovery }, parts);
   });
-  // An agent without a structured output yields its text.
-  return run as Run<unknown> as Run<Output>;
+  // The output was parsed by the schema of the agent; without one it is the text.
+  return run as Run<Output>;
 }
 
 function resumeAgent<Output>(
@@ -135,7 +135,7 @@ function resumeAgent<Output>(
     const { boundTools, discovery } = options;
     return resumeJob({ agent, identity, run: active, boundTools, clientSources: client, discovery }, decide);
   });
-  return run as Run<unknown> as Run<Output>;
+  return run as Run<Output>;
 }
 
 function checkedAgent<T>(target: T): T {

@@ -27,9 +27,9 @@ export interface ActiveRunOptions {
 /** The inner side of a run: what a handle asks for reaches its turn here, before, while and after it is open. */
 export class ActiveRun {
   readonly scope: RunScope;
-  readonly result: Promise<RunResult<string>>;
+  readonly result: Promise<RunResult<unknown>>;
   readonly #options: ActiveRunOptions;
-  readonly #resolve: (result: RunResult<string>) => void;
+  readonly #resolve: (result: RunResult<unknown>) => void;
   /** A stop that came before the turn was open. */
   #early: StopCause | undefined;
   /** Takes the input of a run that has not begun out of the mailbox; absent where there is nothing to take back. */
@@ -54,7 +54,7 @@ export class ActiveRun {
       usage: createUsageMeter(),
       live: options.live,
     };
-    const { promise, resolve } = Promise.withResolvers<RunResult<string>>();
+    const { promise, resolve } = Promise.withResolvers<RunResult<unknown>>();
     this.result = promise;
     this.#resolve = resolve;
     this.#onAbort = () => this.stop({ type: 'cancelled', reason: 'the signal of the caller aborted' });
@@ -97,7 +97,7 @@ export class ActiveRun {
     this.#opened.resolve(turn);
   }
 
-  settle(result: RunResult<string>): void {
+  settle(result: RunResult<unknown>): void {
     if (this.#settled) return;
     this.#settled = true;
     this.#options.clock.clearTimeout(this.#wallTimer);

@@ -6,6 +6,8 @@ import type { Model, ModelSettings } from '../model/adapter.ts';
 import { bindTools } from '../tools/bind-tools.ts';
 import type { Binding } from '../tools/binding.ts';
 import { checkDiscovery, type DiscoveryOptions } from '../tools/discovery-policy.ts';
+import { isZodSchema } from '../tools/json-schema.ts';
+import { type OutputContract, outputContract } from '../tools/output-contract.ts';
 import type { PermissionPolicy } from '../tools/permission.ts';
 import { RESERVED_TOOL_NAMES } from '../tools/reserved-names.ts';
 import { safeName } from '../tools/safe-text.ts';
@@ -13,7 +15,7 @@ import type { Tool } from '../tools/tool.ts';
 import { checkSourceNames, isToolSource, type ToolSource } from '../tools/tool-source.ts';
 
 /** Options of {@link defineAgent}. */
-export interface AgentDefinition<Context> {
+export interface AgentDefinition<Context, Output = string> {
   /** One subject token: `[A-Za-z0-9_-]`, at most 64 characters. Shown in events and to other agents. */
   readonly name: string;
   /** What the agent is for, in one sentence; other agents read it. */
@@ -27,6 +29,12 @@ export interface AgentDefinition<Context> {
   readonly toolSources?: readonly ToolSource<Context>[];
   /** How this agent finds tools that are not in every request. */
   readonly discovery?: DiscoveryOptions;
+  /**
+   * What a run yields as `result.output`, instead of its text. Asked for by the provider's own means where the model
+   * says it has them, else by a tool; checked; a wrong one gets one further step with what is wrong about it, then the
+   * run fails with kind `output-invalid`.
+   */
+  readonly output?: z.ZodType<Output>;
   /** Judges calls after the runtime's own policy; it can only narrow. */
   readonly permission?: PermissionPolicy;
   /** Bounds of this agent; the runtime's hold for the rest. */
@@ -48,6 +56,8 @@ export interface Agent<out Output = string, in Context = unknown> {
   /** The tools, checked and prepared once: the ceiling of every turn of this agent. */
   readonly binding: Binding;
   readonly discovery: DiscoveryOptions | undefined;
+  /** The schema of its output, prepared once. */
+  readonly output: OutputContract | undefined;
   readonly permission: PermissionPolicy | undefined;
   readonly limits: LimitOptions;
   readonly hooks: Hooks | undefined;
@@ -92,6 +102,7 @@ const definitionSchema = z.strictObject({
     )
     .optional(),
   discovery: z.custom<DiscoveryOptions>((value) => typeof value === 'object' && value !== null).optional(),
+  output: z.custom<z.ZodType>(isZodSchema, 'must be a zod 4 schema').optional(),
   permission: z
     .custom<PermissionPolicy>((value) => typeof value === 'function', 'must be a function')
     .optional(),
@@ -112,7 +123,9 @@ const definitionSchema = z.strictObject({
  *   tools: [readFile],
  * });
  */
-export function defineAgent<Context = unknown>(definition: AgentDefinition<Context>): Agent<string, Context> {
+export function defineAgent<Context = unknown, Output = string>(
+  definition: AgentDefinition<Context, Output>,
+): Agent<Output, Context> {
   const parsed = definitionSchema.safeParse(definition);
   if (!parsed.success) throw invalidAgent(definition, parsed.error.issues[0]);
   const given = parsed.data;
@@ -132,10 +145,23 @@ export function defineAgent<Context = unknown>(definition: AgentDefinition<Conte
     toolSources,
     binding: bindTools(tools, { reservedNames: RESERVED_TOOL_NAMES }),
     discovery: definition.discovery,
+    output: outputOf(given),
     permission: given.permission,
     limits: Object.freeze({ ...given.limits }),
     hooks: definition.hooks,
   });
+}
+
+function outputOf({ name, model, output }: z.infer<typeof definitionSchema>): OutputContract | undefined {
+  if (output === undefined) return undefined;
+  const { tools, structuredOutput } = model.capabilities;
+  if (tools === false && structuredOutput !== true) {
+    throw new SwarmError(
+      'invalid-definition',
+      `agent ${name}: output: its model takes neither a schema nor tools`,
+    );
+  }
+  return outputContract(output);
 }
 
 /** True for what {@link defineAgent} returned. */

@@ -58,9 +58,14 @@ export function planTurn(agent: AnyAgent, parts: SessionParts, request: PlanRequ
     discovery,
     // A placeholder stands for what its source has at the moment of the call.
     ...(live === undefined || discovery.wire === 'absent' ? {} : { isLive: (name) => live.isOffered(name) }),
+    ...(agent.output === undefined ? {} : { output: { contract: agent.output, mode: outputModeOf(agent) } }),
     answersAtLastStep: false,
     stages: [],
   };
+}
+
+function outputModeOf({ model }: AnyAgent): 'native' | 'submit' {
+  return model.capabilities.structuredOutput === true ? 'native' : 'submit';
 }
 
 /** What two ceilings leave. */

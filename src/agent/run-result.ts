@@ -58,7 +58,7 @@ export interface ResultParts {
 }
 
 /** The result of a run whose turn ended in this process. */
-export function resultOfTurn(end: TurnEnd, parts: ResultParts): RunResult<string> {
+export function resultOfTurn(end: TurnEnd, parts: ResultParts): RunResult<unknown> {
   const { progress } = parts;
   const counted: Counted = {
     usage: usageOf(parts.meter),
@@ -84,7 +84,8 @@ export function resultOfTurn(end: TurnEnd, parts: ResultParts): RunResult<string
       if (end.status === 'cancelled' || end.status === 'interrupted') {
         return { status: 'cancelled', reason: end.reason ?? end.status, text, ...counted };
       }
-      return { status: 'completed', output: text, text, stopReason: end.stopReason, ...counted };
+      const output = 'value' in end ? end.value : text;
+      return { status: 'completed', output, text, stopReason: end.stopReason, ...counted };
     }
   }
 }

@@ -54,7 +54,7 @@ export function resumeJob(request: TurnRequest, decide: DecideIndeterminate): Se
 function turnJob(
   request: TurnRequest,
   wakes: 'message' | 'resume',
-  run: (session: OpenSession) => Promise<RunResult<string>>,
+  run: (session: OpenSession) => Promise<RunResult<unknown>>,
 ): SessionJob {
   const { agent } = request;
   return {
@@ -72,7 +72,7 @@ async function openTurn(
   session: OpenSession,
   request: TurnRequest,
   input: readonly UserPart[],
-): Promise<RunResult<string>> {
+): Promise<RunResult<unknown>> {
   const { facts, parts } = session;
   const refusal = refuseInput(session, request);
   if (refusal !== undefined) return refusedResult(refusal);
@@ -130,7 +130,7 @@ async function resumeTurn(
   session: OpenSession,
   request: TurnRequest,
   decide: DecideIndeterminate,
-): Promise<RunResult<string>> {
+): Promise<RunResult<unknown>> {
   const { facts, parts } = session;
   if (facts.openTurn === undefined) {
     return refusedResult({ kind: 'nothing-to-resume', message: 'the session has no open turn' });
@@ -173,7 +173,7 @@ async function drive(
   run: ActiveRun,
   scope: TurnScope,
   entry: TurnEntry,
-): Promise<RunResult<string>> {
+): Promise<RunResult<unknown>> {
   session.setTurn(scope);
   run.attach(scope);
   const end = await runTurn(scope, entry);

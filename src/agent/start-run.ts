@@ -55,7 +55,7 @@ export function startRun(
   start: StartParts,
   options: RunSettings & { readonly context?: unknown },
   jobOf: (run: ActiveRun, sessionId: SessionId) => SessionJob | Promise<SessionJob>,
-): Run<string> {
+): Run<unknown> {
   const { ids, clock, limits } = start;
   const sessionId = options.sessionId === undefined ? newSessionId(ids) : checkedSessionId(options.sessionId);
   const live = createLiveBus(limits.events);
@@ -115,7 +115,7 @@ interface HandleParts {
   readonly startPosition: Promise<number>;
 }
 
-function handleOf(parts: HandleParts): Run<string> {
+function handleOf(parts: HandleParts): Run<unknown> {
   const { run, sessionId, live } = parts;
   return {
     id: run.scope.runId,

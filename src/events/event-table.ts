@@ -165,6 +165,8 @@ export const EVENT_TABLE: EventTable = {
     }),
   },
 
+  'output.rejected': null,
+
   'steering.accepted': {
     type: 'steering.accepted',
     actor: user,

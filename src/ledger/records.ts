@@ -285,6 +285,9 @@ export const RECORD_DATA = {
     excluded: z.array(z.strictObject({ name: text, source: text, reason: text })),
   }),
 
+  /** An output that breaks the schema of its agent. `text` is what the model is told; after a call its result says it. */
+  'output.rejected': z.strictObject({ attempt: count, via: z.enum(['text', 'call']), text }),
+
   'steering.accepted': z.strictObject({ id, text, actor: text.optional() }),
   'steering.injected': z.strictObject({ ids: z.array(id) }),
   'steering.undelivered': z.strictObject({ ids: z.array(id), reason: text }),

@@ -60,6 +60,8 @@ export interface TurnFacts {
   readonly calls: ReadonlyMap<string, CallFacts>;
   /** Accepted steering that no step has carried yet. */
   readonly steering: readonly RecordOf<'steering.accepted'>[];
+  /** Steps whose output was rejected. */
+  readonly rejectedOutputs: readonly string[];
 }
 
 /** What is known of a live tool: who offers it, and its schema hash. */
@@ -86,10 +88,11 @@ export interface SessionFacts {
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 type MutableStep = Mutable<Omit<StepFacts, 'callIds'>> & { callIds: string[] };
 type MutableCall = Mutable<CallFacts>;
-type MutableTurn = Mutable<Omit<TurnFacts, 'steps' | 'calls' | 'steering'>> & {
+type MutableTurn = Mutable<Omit<TurnFacts, 'steps' | 'calls' | 'steering' | 'rejectedOutputs'>> & {
   steps: MutableStep[];
   calls: Map<string, MutableCall>;
   steering: RecordOf<'steering.accepted'>[];
+  rejectedOutputs: string[];
 };
 
 /** Folds records of one session, in order, into what they say. Total: any prefix gives a legal answer. */
@@ -141,6 +144,7 @@ function newTurn(record: RecordOf<'turn.opened'>): MutableTurn {
     steps: [],
     calls: new Map(),
     steering: [],
+    rejectedOutputs: [],
   };
 }
 
@@ -154,6 +158,9 @@ function foldTurn(turn: MutableTurn, record: LedgerRecord): void {
       return;
     case 'turn.closed':
       turn.closed = record;
+      return;
+    case 'output.rejected':
+      turn.rejectedOutputs.push(record.step ?? '');
       return;
     case 'steering.accepted':
       turn.steering.push(record);

@@ -15,7 +15,8 @@ export type TurnEnd =
       readonly stopReason: StopReason;
       readonly failure?: Failure;
       readonly reason?: string;
-      readonly output?: JsonValue;
+      /** The output of an agent that has one, parsed. */
+      readonly value?: unknown;
     }
   | { readonly type: 'paused'; readonly reason: 'approval' | 'indeterminate' }
   /** Open in the ledger and gone from this process. */
@@ -25,7 +26,8 @@ export type TurnEnd =
 export interface GoodEnd {
   readonly status: Extract<TurnStatus, 'completed' | 'yielded' | 'handed-off'>;
   readonly stopReason: StopReason;
-  readonly output?: JsonValue;
+  /** What is written of the output, and its parsed value. */
+  readonly output?: { readonly json: JsonValue; readonly value: unknown };
   readonly target?: string;
 }
 
@@ -36,13 +38,18 @@ export async function finishTurn(scope: TurnScope, end: GoodEnd): Promise<TurnEn
   await commitClosed(scope, {
     status,
     stopReason,
-    ...(output === undefined ? {} : { output }),
+    ...(output === undefined ? {} : recordedOutput(scope, output.json)),
     ...(target === undefined ? {} : { reason: target }),
   });
   if (status === 'completed') scope.machine.send({ type: 'FINISH', stopReason });
   else if (status === 'yielded') scope.machine.send({ type: 'YIELD' });
   else scope.machine.send({ type: 'HANDED_OFF', target: target ?? '' });
-  return { type: 'closed', status, stopReason, ...(output === undefined ? {} : { output }) };
+  return { type: 'closed', status, stopReason, ...(output === undefined ? {} : { value: output.value }) };
+}
+
+/** An output too large for a record is in the facts of the step that brought it. */
+function recordedOutput({ plan }: TurnScope, output: JsonValue): { readonly output?: JsonValue } {
+  return JSON.stringify(output).length * 3 > plan.limits.ledger.maxBatchBytes / 2 ? {} : { output };
 }
 
 /**

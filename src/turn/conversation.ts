@@ -113,6 +113,9 @@ class Fold {
       case 'tool.settled':
         this.#addResult(record.call, await loadOutput(record.data.output, this.#ledger));
         break;
+      case 'output.rejected':
+        if (record.data.via === 'text') this.messages.push(userText(record.data.text));
+        break;
       case 'steering.accepted':
         this.#steering.set(record.data.id, record.data.text);
         break;
@@ -164,6 +167,10 @@ function pushPartial(messages: PromptMessage[], record: RecordOf<'assistant.mess
   const content = record.data.content.filter((part) => part.type === 'text' && part.text !== '');
   if (content.length === 0) return;
   messages.push({ role: 'assistant', content: content as PromptAssistantPart[], origin: originOf(record) });
+}
+
+function userText(text: string): PromptMessage {
+  return { role: 'user', content: [{ type: 'text', text }] };
 }
 
 function steeringParts(ids: readonly string[], steering: ReadonlyMap<string, string>): UserPart[] {

@@ -45,21 +45,21 @@ export function restoreTurnScope(
   facts: TurnFacts,
   replay: readonly TurnEvent[],
 ): TurnScope {
-  const { steering, opened } = facts;
-  const before = { steering, activated: activatedNames(facts), fromSeq: opened.seq };
-  const scope = makeScope(parts, replay, before);
+  const { steering, rejectedOutputs, opened } = facts;
+  const activated = activatedNames(facts);
+  const scope = makeScope(parts, replay, { steering, rejectedOutputs, activated, fromSeq: opened.seq });
   for (const call of facts.calls.values()) restoreCall(scope, call);
   for (const step of facts.steps) restoreStep(scope, step);
   scope.progress.toolCalls = facts.calls.size;
   return scope;
 }
 
-interface Before extends Pick<TurnFacts, 'steering'> {
+interface Before extends Pick<TurnFacts, 'steering' | 'rejectedOutputs'> {
   readonly activated: readonly string[];
   readonly fromSeq: number;
 }
 
-const NOTHING_BEFORE = { steering: [], activated: [] };
+const NOTHING_BEFORE = { steering: [], activated: [], rejectedOutputs: [] };
 
 function makeScope(
   parts: ScopeParts,
@@ -109,7 +109,13 @@ function makeScope(
       activated: before.activated,
     }),
     fromSeq: before.fromSeq,
-    progress: { steps: 0, toolCalls: 0, text: '', toolsBefore: toolsBefore(parts) },
+    progress: {
+      steps: 0,
+      toolCalls: 0,
+      text: '',
+      toolsBefore: toolsBefore(parts),
+      rejectedOutputs: new Set(before.rejectedOutputs),
+    },
     turnUsage: createUsageMeter(),
     run,
   };

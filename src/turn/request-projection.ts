@@ -27,7 +27,8 @@ export interface ProjectionInput {
 
 /** Builds the request of one step. Pure but for hashing; the last pass makes every call answered. */
 export function projectRequest(scope: TurnScope, input: ProjectionInput): ProjectedRequest {
-  const { settings } = scope.plan;
+  const { settings, output } = scope.plan;
+  const schema = output?.mode === 'native' ? { responseSchema: output.contract.responseSchema } : {};
   const tools = input.wire.map((form) => form.definition);
   const messages = pairMessages(input.messages);
   const request: StepRequest = {
@@ -36,9 +37,10 @@ export function projectRequest(scope: TurnScope, input: ProjectionInput): Projec
     tools,
     toolChoice: input.toolChoice,
     settings,
+    ...schema,
   };
   const toolsHash = sha256(input.wire.map((form) => form.schemaHash).join('\n'));
-  const text = JSON.stringify([input.system, messages, input.toolChoice, settings]);
+  const text = JSON.stringify([input.system, messages, input.toolChoice, settings, schema.responseSchema]);
   const schemaChars = input.wire.reduce((sum, form) => sum + form.schemaChars, 0);
   return {
     request,

@@ -1,5 +1,5 @@
 import type { TurnEvent } from '../../machines/turn.ts';
-import type { Failure, NewRecord } from '../ledger/records.ts';
+import type { Failure, NewRecord, StopReason } from '../ledger/records.ts';
 import type { CallFacts } from '../ledger/turn-facts.ts';
 import type { BoundTool } from '../tools/binding.ts';
 import type { IndeterminateDecision } from '../tools/reconcile-call.ts';
@@ -7,6 +7,7 @@ import { breakTurn, closeTurn, finishTurn, type TurnEnd } from './close-turn.ts'
 import { sitOutBackoff } from './left-step.ts';
 import { type CallsEnd, settleStep } from './settle-step.ts';
 import type { StopCause } from './stop-signal.ts';
+import { invalidOutput, judgeOutput, type OutputVerdict } from './structured-output.ts';
 import { readHistory, takeStep } from './take-step.ts';
 import type { TurnScope } from './turn-scope.ts';
 
@@ -177,37 +178,61 @@ async function pause(scope: TurnScope, calls: Extract<CallsEnd, { type: 'paused'
 }
 
 async function decide(scope: TurnScope, step: AnsweredStep): Promise<Next> {
-  if (step.endsTurn === true) return finish(scope, 'tool-end');
-  const goesOn = !scope.stop.afterStep && (await wantsAnotherStep(scope, step));
+  const output = await outputOf(scope, step);
+  if (output.type === 'failed') scope.stop.stop({ type: 'failed', failure: output.failure });
+  const goesOn = scope.stop.cause === undefined && (await wantsAnotherStep(scope, step, output));
   const stopped = scope.stop.cause;
   if (stopped !== undefined) return end(await closeTurn(scope, stopped));
-  if (scope.stop.afterStep) return finish(scope, 'after-step-stop');
-  if (!goesOn) return finish(scope, finishReason(step));
+  if (!goesOn || scope.stop.afterStep) return finish(scope, step, output);
   scope.machine.send({ type: 'CONTINUE' });
   return { type: 'project' };
 }
 
-async function wantsAnotherStep(scope: TurnScope, step: AnsweredStep): Promise<boolean> {
-  const { steering } = scope;
+/** A text that waits is answered before the answer counts as the output. */
+async function outputOf(scope: TurnScope, step: AnsweredStep): Promise<OutputVerdict> {
+  const { plan, steering } = scope;
+  if (plan.output === undefined) return { type: 'none' };
   await steering.ready();
-  if (step.calls.length > 0 || steering.size > 0) return mayContinue(scope, step);
-  if (await mustContinue(scope)) return true;
+  if (step.calls.length === 0 && steering.size > 0 && !scope.stop.afterStep) return { type: 'none' };
+  return judgeOutput(scope, plan.output, step.calls);
+}
+
+async function wantsAnotherStep(
+  scope: TurnScope,
+  step: AnsweredStep,
+  output: OutputVerdict,
+): Promise<boolean> {
+  const { steering } = scope;
+  if (scope.stop.afterStep) return false;
+  if (step.endsTurn === true) return output.type === 'accepted' && mustContinue(scope, output);
+  await steering.ready();
+  if (step.calls.length > 0 || steering.size > 0 || output.type === 'rejected')
+    return mayContinue(scope, step);
+  if (await mustContinue(scope, output)) return true;
   // A text may have come while the gate was asked.
   await steering.ready();
   return steering.size > 0 && mayContinue(scope, step);
 }
 
-function finishReason(step: AnsweredStep): 'end-turn' | 'max-tokens' | 'other' {
+function finishReason(scope: TurnScope, step: AnsweredStep, output: OutputVerdict): StopReason {
+  if (step.endsTurn === true) return output.type === 'accepted' ? 'end-turn' : 'tool-end';
+  if (scope.stop.afterStep) return 'after-step-stop';
   if (step.calls.length > 0) return 'other';
   if (step.finish === 'length') return 'max-tokens';
   return step.finish === 'other' ? 'other' : 'end-turn';
 }
 
-async function finish(
-  scope: TurnScope,
-  stopReason: Parameters<typeof finishTurn>[1]['stopReason'],
-): Promise<Next> {
-  return end(await finishTurn(scope, { status: 'completed', stopReason }));
+async function finish(scope: TurnScope, step: AnsweredStep, output: OutputVerdict): Promise<Next> {
+  const stopReason = finishReason(scope, step, output);
+  if (output.type === 'accepted') {
+    return end(await finishTurn(scope, { status: 'completed', stopReason, output }));
+  }
+  if (scope.plan.output === undefined)
+    return end(await finishTurn(scope, { status: 'completed', stopReason }));
+  // An agent with an output never completes without one.
+  const failure = invalidOutput(`the turn ended without one (${stopReason})`);
+  scope.stop.stop({ type: 'failed', failure });
+  return end(await closeTurn(scope, scope.stop.cause ?? { type: 'failed', failure }));
 }
 
 async function mayContinue(scope: TurnScope, step: AnsweredStep): Promise<boolean> {
@@ -219,10 +244,15 @@ async function mayContinue(scope: TurnScope, step: AnsweredStep): Promise<boolea
 }
 
 /** A gate may ask for one more step before the turn ends; its reason is what the model is told. */
-async function mustContinue(scope: TurnScope): Promise<boolean> {
+async function mustContinue(scope: TurnScope, output: OutputVerdict): Promise<boolean> {
   const { plan } = scope;
   if (!plan.gates.has('beforeComplete')) return false;
-  const subject = { ...gateScope(scope), stepIndex: scope.progress.steps, text: scope.progress.text };
+  const subject = {
+    ...gateScope(scope),
+    stepIndex: scope.progress.steps,
+    text: scope.progress.text,
+    ...(output.type === 'accepted' ? { output: output.json } : {}),
+  };
   const result = await plan.gates.run('beforeComplete', subject, scope.stop.signal);
   if (result.type === 'allow' || scope.stop.cause !== undefined) return false;
   const id = `${scope.turnId}.gate.${scope.progress.steps}`;

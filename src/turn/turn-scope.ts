@@ -20,6 +20,7 @@ import type { Conversation } from './conversation.ts';
 import type { RunBudget } from './run-budget.ts';
 import type { SteeringQueue } from './steering-queue.ts';
 import type { StopSignal } from './stop-signal.ts';
+import type { OutputPlan } from './structured-output.ts';
 import type { TurnTools } from './turn-tools.ts';
 import type { UsageMeter } from './usage-meter.ts';
 
@@ -42,6 +43,8 @@ export interface TurnPlan {
   readonly discovery: DiscoveryPolicy;
   /** Whether the source of a bound tool still has it; asked anew for each call. Absent: every source has what it gave. */
   readonly isLive?: (name: string) => boolean;
+  /** What the turn must yield beside text. */
+  readonly output?: OutputPlan;
   /** The last allowed step may call no tool, so that it brings an answer. */
   readonly answersAtLastStep: boolean;
   /** Capacity, pruning, compaction, in order. */
@@ -115,6 +118,8 @@ export interface TurnProgress {
   tools?: ToolsMeasure;
   /** Those of the request before the turn, and whether the turn begins without what was found then. */
   readonly toolsBefore?: { readonly toolsHash: string; readonly cleared: boolean } | undefined;
+  /** Steps whose output was rejected. */
+  readonly rejectedOutputs: Set<string>;
   /** The step an earlier process left open, until it is taken up or ended. */
   leftStep?: StepFacts | undefined;
 }

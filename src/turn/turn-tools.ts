@@ -24,7 +24,7 @@ export interface TurnTools {
   readonly catalogue: Catalogue;
   /** The agent's tools that apply, and those of the runtime: every name a call of this turn may resolve to. */
   readonly binding: Binding;
-  /** In every request: direct tools and the runtime's own, by name. */
+  /** In every request: direct tools and the runtime's own, by name, then required ones. */
   readonly standing: readonly BoundTool[];
   /** Deferred tools that are active, in activation order; grows only between two steps. */
   readonly activated: ReadonlySet<string>;
@@ -113,10 +113,13 @@ interface Parts {
   readonly frozen: FrozenView;
   readonly found: FoundNames;
   readonly discovery: DiscoveryScope;
+  /** Tools the turn cannot end without. */
+  readonly required: readonly BoundTool[];
 }
 
 function partsOf(options: TurnToolsOptions): Parts {
   const { plan, turnId, session, context, gate } = options;
+  const required = plan.output?.mode === 'submit' ? [plan.output.contract.submit] : [];
   const { sessionId, agentPath, clock } = session;
   const roster = createToolRoster(turnId, plan, { agent: plan.agent, agentPath, sessionId, context });
   const { catalogue } = roster;
@@ -145,7 +148,7 @@ function partsOf(options: TurnToolsOptions): Parts {
     callable: () => frozen.callable,
     placesLeft: () => placesLeft(plan, catalogue, frozen.callable),
   };
-  return { roster, frozen, found, discovery };
+  return { roster, frozen, found, discovery, required };
 }
 
 function isLiveIn({ isLive = () => true }: TurnPlan): (name: string) => boolean {
@@ -202,13 +205,13 @@ function createFoundNames(before: readonly string[]): FoundNames {
 type ToolSet = Pick<TurnTools, 'binding' | 'standing'>;
 
 /** What may be called under the roster of now, with the runtime's own tools; what left it is active no more. */
-function toolSet({ roster, discovery, found: { activated } }: Parts): ToolSet {
+function toolSet({ roster, discovery, required, found: { activated } }: Parts): ToolSet {
   const { catalogue } = roster;
   const own = discoveryTools(discovery);
   for (const name of activated) if (!catalogue.isDeferred(name)) activated.delete(name);
   return {
-    binding: withRuntimeTools(roster.binding, catalogue, own),
-    standing: [...catalogue.direct, ...own].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    binding: withRuntimeTools(roster.binding, catalogue, [...own, ...required]),
+    standing: [...[...catalogue.direct, ...own].sort((a, b) => (a.name < b.name ? -1 : 1)), ...required],
   };
 }
 
