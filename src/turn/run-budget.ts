@@ -46,8 +46,8 @@ export interface RunBudget {
   /** `isFirst` for the first refusal of the run: the others say nothing new. */
   reserveCall(): (BudgetRefusal & { readonly isFirst: boolean }) | undefined;
   reserveAgent(): BudgetRefusal | undefined;
-  /** Whether tokens or money are used up. */
-  readonly isSpent: boolean;
+  /** Whether tokens or money are used up, with reports that are not counted yet. */
+  isSpent(uncounted: readonly Usage[]): boolean;
   /** Counts what a step reported. */
   noteUsage(usage: Usage): void;
   /**
@@ -82,7 +82,7 @@ export function createRunBudget(options: BudgetOptions): RunBudget {
   };
   let callsRefused = 0;
   const noteUsage = (usage: Usage) => {
-    used.tokens += usage.totalTokens ?? (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);
+    used.tokens += tokensOf(usage);
     used.costUsd += usage.costUsd ?? 0;
   };
   return {
@@ -97,8 +97,11 @@ export function createRunBudget(options: BudgetOptions): RunBudget {
       return { ...refusal, isFirst: callsRefused === 1 };
     },
     reserveAgent: () => reserve('agents'),
-    get isSpent() {
-      return (over('tokens') ?? over('costUsd')) !== undefined;
+    isSpent(uncounted) {
+      const { tokens: maxTokens = Infinity, costUsd: maxCostUsd = Infinity } = bounds;
+      const tokens = uncounted.reduce((sum, usage) => sum + tokensOf(usage), used.tokens);
+      const costUsd = uncounted.reduce((sum, usage) => sum + (usage.costUsd ?? 0), used.costUsd);
+      return tokens >= maxTokens || costUsd >= maxCostUsd;
     },
     noteUsage,
     restore(before, earlier) {
@@ -107,4 +110,8 @@ export function createRunBudget(options: BudgetOptions): RunBudget {
       bounds = { ...earlier, ...options };
     },
   };
+}
+
+function tokensOf(usage: Usage): number {
+  return usage.totalTokens ?? (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);
 }

@@ -196,7 +196,7 @@ async function complete(
 ): Promise<StepEnd> {
   const { scope, plan, machine, stepId } = step;
   const { report, finish } = end.outcome;
-  const repair = repairOf(scope);
+  const repair = repairOf(scope, report);
   const calls = await readCalls(report.calls, {
     turnId: scope.turnId,
     stepId,
@@ -238,16 +238,17 @@ async function complete(
   };
 }
 
-function repairOf({ plan, session, run, stop }: TurnScope): CallRepair {
-  return createCallRepair({
+function repairOf({ plan, session, run, stop }: TurnScope, report: StepReport): CallRepair {
+  const repair = createCallRepair({
     options: plan.discovery.repair,
     model: plan.model,
     clock: session.clock,
     timeoutMs: plan.limits.timeouts.repairMs,
     maxRequests: plan.limits.tools.maxRepairs,
     signal: stop.signal,
-    mayAsk: () => !run.budget.isSpent,
+    mayAsk: () => !run.budget.isSpent([report, ...repair.requests].flatMap(({ usage }) => usage ?? [])),
   });
+  return repair;
 }
 
 function callsOf(records: readonly LedgerRecord[], read: readonly ReadCall[]): readonly CallFacts[] {
