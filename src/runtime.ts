@@ -2,6 +2,7 @@ import { abandonTurn } from './agent/abandon-turn.ts';
 import { type Approvals, createApprovals, postToOwner } from './agent/approvals.ts';
 import { type ClientTools, clientSources } from './agent/client-tools.ts';
 import { type Agent, type AnyAgent, isAgent } from './agent/define-agent.ts';
+import { checkOptions } from './agent/option-checks.ts';
 import type { Run } from './agent/run.ts';
 import { inputParts, type RunInput } from './agent/run-input.ts';
 import { type DecideIndeterminate, inputJob, resumeJob } from './agent/run-turn-job.ts';
@@ -106,6 +107,7 @@ function runAgent<Output, Context>(
   options: RunSettings & { readonly context?: unknown; readonly clientTools?: ClientTools },
 ): Run<Output> {
   core.assertOpen();
+  checkOptions('run', options);
   // The types of output and context end here: the turn works with what it is given.
   const agent = checkedAgent(target) as AnyAgent;
   const parts = inputParts(input);
@@ -126,6 +128,7 @@ function resumeAgent<Output>(
   options: ResumeOptions,
 ): Run<Output> {
   core.assertOpen();
+  checkOptions('resume', options);
   const agent =
     typeof target === 'string' ? registeredAgent(core, target) : (checkedAgent(target) as AnyAgent);
   const client = clientSources(agent, options.clientTools);

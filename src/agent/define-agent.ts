@@ -13,6 +13,7 @@ import { RESERVED_TOOL_NAMES } from '../tools/reserved-names.ts';
 import { safeName } from '../tools/safe-text.ts';
 import type { Tool } from '../tools/tool.ts';
 import { checkSourceNames, isToolSource, type ToolSource } from '../tools/tool-source.ts';
+import { checkedHooks } from './option-checks.ts';
 
 /** Options of {@link defineAgent}. */
 export interface AgentDefinition<Context, Output = string> {
@@ -130,6 +131,7 @@ export function defineAgent<Context = unknown, Output = string>(
   if (!parsed.success) throw invalidAgent(definition, parsed.error.issues[0]);
   const given = parsed.data;
   resolveLimits(given.limits);
+  checkedHooks(given.hooks);
   checkDiscovery(given.discovery, `agent ${given.name}`);
   const tools = Object.freeze([...(definition.tools ?? [])]);
   const toolSources = Object.freeze([...(definition.toolSources ?? [])]);
@@ -192,7 +194,7 @@ function invalidAgent(definition: unknown, issue: z.core.$ZodIssue | undefined):
   if (issue?.code === 'unrecognized_keys') {
     return new SwarmError(
       'invalid-definition',
-      `${who}: unknown field ${issue.keys.map(safeName).join(', ')}`,
+      `${who}: unknown field ${issue.keys.map((key) => safeName(key)).join(', ')}`,
     );
   }
   const path = issue?.path.map(String).join('.') ?? '';

@@ -5,12 +5,12 @@ import { type IdSource, randomIds } from '../ids.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { memoryLedger } from '../ledger/memory-ledger.ts';
 import { createHookRunner, type HookRunner } from '../lifecycle/hook-runner.ts';
-import type { Hooks } from '../lifecycle/hooks.ts';
 import type { LifecycleHost } from '../lifecycle/lifecycle.ts';
 import { createLifecycleHost } from '../lifecycle/lifecycle-host.ts';
 import { type Limits, resolveLimits } from '../limits.ts';
 import { checkDiscovery } from '../tools/discovery-policy.ts';
 import { type AnyAgent, isAgent } from './define-agent.ts';
+import { checkedHooks, checkOptions } from './option-checks.ts';
 import type { RuntimeOptions } from './runtime-options.ts';
 import { createSessionRegistry, type SessionRegistry } from './session-registry.ts';
 
@@ -32,6 +32,8 @@ export class RuntimeCore {
   #closing: Promise<void> | undefined;
 
   constructor(options: RuntimeOptions) {
+    checkOptions('createRuntime', options);
+    const hooks = checkedHooks(options.hooks);
     this.#options = options;
     this.clock = options.clock ?? systemClock;
     this.ids = options.ids ?? randomIds;
@@ -48,7 +50,7 @@ export class RuntimeCore {
       random: options.random ?? Math.random,
       lifecycle: this.lifecycle,
       hookRunner: this.hookRunner,
-      hooks: hooksOf(options.hooks),
+      hooks,
       permission: options.permission === undefined ? [] : [options.permission],
       discovery: options.discovery,
       limits: this.limits,
@@ -125,11 +127,8 @@ function registryOf(agents: Readonly<Record<string, AnyAgent>>): ReadonlyMap<str
   for (const [name, agent] of Object.entries(agents)) {
     if (!isAgent(agent))
       throw new SwarmError('invalid-definition', `agents.${name} is not made by defineAgent()`);
+    if (agent.name !== name)
+      throw new SwarmError('invalid-definition', `agents.${name} is the agent ${agent.name}`);
   }
   return new Map(Object.entries(agents));
-}
-
-function hooksOf(hooks: Hooks | readonly Hooks[] | undefined): readonly Hooks[] {
-  if (hooks === undefined) return [];
-  return Array.isArray(hooks) ? hooks : [hooks as Hooks];
 }
