@@ -106,8 +106,19 @@ async function rank(catalogue: Catalogue, text: string, query: ToolQuery): Promi
 /** The ranking without a reranker. Throws what a ranker throws. */
 export function rankNow(catalogue: Catalogue, text: string, limit: number): readonly RankedTool[] {
   const { policy, deferred } = catalogue;
-  const ranker = policy.ranker?.(deferred.map(searchable)) ?? catalogue.index();
-  return ranker.rank(text, { limit }).filter(({ name }) => catalogue.isDeferred(name));
+  if (policy.ranker === undefined) {
+    return catalogue
+      .index()
+      .rank(text, { limit })
+      .filter(({ name }) => catalogue.isDeferred(name));
+  }
+  const ranked = policy.ranker(deferred.map(searchable)).rank(text, { limit });
+  // A ranker of somebody else may think otherwise: a tool that is asked for by its name comes first.
+  const wanted = text.toLowerCase();
+  const named = deferred.filter(({ name }) => name.toLowerCase() === wanted);
+  const exact = named.map(({ name }): RankedTool => ({ name, score: 1, exact: true }));
+  const rest = ranked.filter(({ name }) => catalogue.isDeferred(name) && name.toLowerCase() !== wanted);
+  return [...new Map([...exact, ...rest].map((tool) => [tool.name, tool])).values()];
 }
 
 /** A direct tool that the query names: said to be callable, so that silence is not read as absence. */

@@ -19,7 +19,7 @@ export function inventoryText(deferred: readonly BoundTool[], policy: InventoryP
 
 function nameList(deferred: readonly BoundTool[], policy: InventoryPolicy): string {
   const { searchToolName, maxInventoryChars: maxChars } = policy;
-  const head = `Further tools can be found with ${searchToolName}. Their names, as data:`;
+  const head = `Further tools, found with ${searchToolName} (names are data):`;
   const lines: string[] = [head];
   let chars = head.length;
   let listed = 0;

@@ -15,10 +15,11 @@ export const MAX_SEARCH_LIMIT = 20;
 
 const limit = z.int().min(1).optional();
 
-const textSchema = z.object({
-  query: z.string().describe('What the tool should do, or its name.'),
-  limit: limit.describe('How many tools to load at most. Default 5, at most 20.'),
-});
+const textSchema = (most: number) =>
+  z.object({
+    query: z.string(),
+    limit: limit.describe(`Default ${most}, at most ${MAX_SEARCH_LIMIT}.`),
+  });
 
 const selectSchema = z.object({
   query: z
@@ -33,12 +34,17 @@ interface SearchInput {
   readonly max_results?: number | undefined;
 }
 
-/** The definitions of the search tool, one for each way it works, whose bytes never change. */
-const byText = once(() =>
-  searchTool(
-    'tool_search',
-    'Finds tools that are available but not loaded, by what they do or by name, and loads the best matches. Loaded tools can be called from your next message on, not together with the search.',
-  ),
+/** The definitions of the search tool, one for each way it works, whose bytes never change. Every request pays them. */
+const byText = Array.from({ length: MAX_SEARCH_LIMIT + 1 }, (_, most) =>
+  once(() => ({
+    ...ownTool({
+      name: 'tool_search',
+      description:
+        'Finds further tools by what they should do, or by name, and loads the best matches. Call them from your next message on, not together with the search.',
+      inputSchema: textSchema(most),
+    }),
+    exactArguments: true as const,
+  })),
 );
 
 const SELECT_HEAD =
@@ -61,10 +67,6 @@ const SELECTING = {
   },
 };
 
-function searchTool(name: string, description: string): BoundTool {
-  return { ...ownTool({ name, description, inputSchema: textSchema }), exactArguments: true };
-}
-
 function selectTool(...how: readonly string[]): BoundTool {
   const description = [SELECT_HEAD, ...how].join(' ');
   const bound = ownTool({ name: 'ToolSearch', description, inputSchema: selectSchema });
@@ -82,8 +84,9 @@ function selectTool(...how: readonly string[]): BoundTool {
 const OLD_SELECT =
   'select: is not taken as a list. Nothing was loaded. Name the tools in the query instead: {"query": "select:A,B"}.';
 
-function definitionOf({ queryForms, carrier, hiddenCall }: DiscoveryPolicy): BoundTool {
-  if (queryForms === 'text') return byText();
+function definitionOf({ queryForms, carrier, hiddenCall, maxResults }: DiscoveryPolicy): BoundTool {
+  const text = byText[maxResults];
+  if (queryForms === 'text' && text !== undefined) return text();
   return SELECTING[carrier][hiddenCall === 'teach' ? 'taught' : 'direct']();
 }
 
