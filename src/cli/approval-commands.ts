@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { AnyAgent } from '../agent/define-agent.ts';
+import { isSwarmError } from '../errors.ts';
 import type { JsonObject } from '../ledger/content.ts';
 import type { ApprovalDecision } from '../tools/approval-decisions.ts';
 import type { Cli } from './cli.ts';
-import { EXIT } from './exit-code.ts';
 import { readJsonObject } from './json-object.ts';
 import { jsonText } from './json-text.ts';
 import { type LedgerOptions, ledgerHint, ledgerOption, withRuntime } from './ledger-option.ts';
@@ -98,7 +98,7 @@ function readEdit(text: string): JsonObject {
 
 async function approve(cli: Cli, id: string, options: ApproveOptions): Promise<void> {
   const { scope, edit, answer, file } = options;
-  let agents: Readonly<Record<string, AnyAgent>> = {};
+  let agents: Readonly<Record<string, AnyAgent>> | undefined;
   if (file !== undefined) {
     const loaded = await loadTarget(file, { cwd: cli.cwd });
     if (loaded.type === 'refused') {
@@ -110,7 +110,7 @@ async function approve(cli: Cli, id: string, options: ApproveOptions): Promise<v
   await decide(
     cli,
     id,
-    { ...options, agents },
+    { ...options, ...(agents === undefined ? {} : { agents }) },
     {
       decision: 'approve',
       ...(scope === undefined ? {} : { scope }),
@@ -128,11 +128,22 @@ async function decide(
 ): Promise<void> {
   await withRuntime(options, async ({ runtime }) => {
     const request = (await runtime.approvals.pending()).find((pending) => pending.id === id);
-    await runtime.approvals.decide(id, { ...decision, actor: 'command line' });
+    try {
+      await runtime.approvals.decide(id, { ...decision, actor: 'command line' });
+    } catch (error) {
+      if (isSwarmError(error, 'approval-edit-invalid') && options.agents === undefined) await tellOfFile(cli);
+      throw error;
+    }
     const what = request === undefined ? id : `${request.toolName} ${JSON.stringify(request.input)}`;
     await cli.out.say(`${decision.decision === 'approve' ? 'approved' : 'denied'}: ${what}`);
   });
-  cli.exitCode = EXIT.completed;
+}
+
+/** Where no process waits, nobody here knows the schema of the tool. */
+function tellOfFile(cli: Cli): Promise<void> {
+  return cli.err.say(
+    'where no process waits for the decision, name the module of the agent with --file FILE',
+  );
 }
 
 async function listRequests(

@@ -26,6 +26,7 @@ export function createCli(): Cli {
   // The overloads of `write` are one function that takes all of them.
   const streams = [process.stdout, process.stderr] as unknown as readonly GuardedStream[];
   const guard = guardOutput(streams, (line) => take(line));
+  tellWarnings(err);
   return {
     out,
     err,
@@ -38,4 +39,15 @@ export function createCli(): Cli {
     },
     flushPrinted: () => guard.flush(),
   };
+}
+
+/**
+ * Node writes its warnings past every stream, into the middle of a live view. That SQLite or types are experimental
+ * in an older Node is nothing a person at a terminal can act on.
+ */
+function tellWarnings(err: TextWriter): void {
+  process.removeAllListeners('warning');
+  process.on('warning', ({ name, message }) => {
+    if (name !== 'ExperimentalWarning') void err.say(`${name}: ${message}`);
+  });
 }

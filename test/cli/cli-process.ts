@@ -14,6 +14,9 @@ export const COMMAND: readonly string[] = [
   resolve('src/cli/main.ts'),
 ];
 
+/** Options of tests that start several processes, on a machine that may be busy with others. */
+export const SLOW = { timeout: 120_000 };
+
 /** A module that exports an agent. */
 export function fixture(name: string): string {
   return resolve('test/cli/fixtures', `${name}.ts`);

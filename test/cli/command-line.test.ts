@@ -1,6 +1,6 @@
 import { reply } from 'swarmwright/testing';
 import { describe, expect, it } from 'vitest';
-import { fixture, openWorkplace } from './cli-process.ts';
+import { fixture, openWorkplace, SLOW } from './cli-process.ts';
 
 const COMMANDS = [
   'run',
@@ -17,7 +17,7 @@ const COMMANDS = [
   'completion',
 ];
 
-describe('help', () => {
+describe('help', SLOW, () => {
   it.each(COMMANDS)('of %s has examples that begin with the command', async (name) => {
     await using place = await openWorkplace([]);
     const { code, stdout } = await place.run([...name.split(' '), '--help']);
@@ -43,7 +43,7 @@ describe('help', () => {
   });
 });
 
-describe('a wrong command line ends with 2 and says', () => {
+describe('a wrong command line ends with 2 and says', SLOW, () => {
   it.each([
     [['rum'], /unknown command 'rum'/],
     [['run'], /missing required argument 'file'/],
@@ -75,7 +75,7 @@ describe('a wrong command line ends with 2 and says', () => {
   });
 });
 
-describe('run', () => {
+describe('run', SLOW, () => {
   it('takes the default export before others', async () => {
     await using place = await openWorkplace([reply().text('Done.')]);
     const { stdout } = await place.run(['run', fixture('preferred'), '--input', 'x']);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { reply } from 'swarmwright/testing';
 import { describe, expect, it } from 'vitest';
-import { COMMAND, fixture, openWorkplace, sessionIn, type Workplace } from './cli-process.ts';
+import { COMMAND, fixture, openWorkplace, SLOW, sessionIn, type Workplace } from './cli-process.ts';
 
 const execute = promisify(execFile);
 
@@ -25,7 +25,7 @@ function has(shell: string): boolean {
   }
 }
 
-describe('completion', () => {
+describe('completion', SLOW, () => {
   it('offers commands, options and choices', async () => {
     await using place = await openWorkplace([]);
     expect(await candidates(place, 're')).toEqual(['resume', 'recover']);

@@ -1,6 +1,6 @@
 import { reply } from 'swarmwright/testing';
 import { describe, expect, it } from 'vitest';
-import { fixture, jsonLines, openWorkplace, sessionIn, type Workplace } from './cli-process.ts';
+import { fixture, jsonLines, openWorkplace, SLOW, sessionIn, type Workplace } from './cli-process.ts';
 
 const RUN = ['run', fixture('worker'), '--input', 'go'];
 
@@ -25,7 +25,7 @@ function lastResults(place: Workplace): readonly string[] {
   return messages.filter(({ role }) => role === 'tool').map(({ text }) => text);
 }
 
-describe('a killed run', () => {
+describe('a killed run', SLOW, () => {
   it('is told of by recover, which runs nothing', async () => {
     await using place = await openWorkplace(holding());
     const session = await crashInTool(place);

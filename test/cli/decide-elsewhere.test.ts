@@ -1,6 +1,6 @@
 import { createGate, reply } from 'swarmwright/testing';
 import { describe, expect, it } from 'vitest';
-import { fixture, jsonLines, openWorkplace, sessionIn, type Workplace } from './cli-process.ts';
+import { fixture, jsonLines, openWorkplace, SLOW, sessionIn, type Workplace } from './cli-process.ts';
 
 const RUN = ['run', fixture('worker'), '--input', 'go'];
 
@@ -19,7 +19,7 @@ async function startWaiting(place: Workplace, args: readonly string[] = RUN) {
 
 const removing = () => [reply().call('remove', { path: 'a.txt' }), reply().text('Done.')];
 
-describe('a decision from another process', () => {
+describe('a decision from another process', SLOW, () => {
   it('lets the call run that a run waits for', async () => {
     await using place = await openWorkplace(removing());
     const { run, request } = await startWaiting(place);
@@ -75,7 +75,10 @@ describe('a decision from another process', () => {
     const session = sessionIn(paused.stdout);
     const file = ['--file', fixture('worker')];
     const edit = ['approve', `${session}.1.1.0.ask`, '--edit', '{"path": "b.txt"}'];
-    expect((await place.run(edit)).code).toBe(1);
+    expect(await place.run(edit)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('name the module of the agent with --file'),
+    });
     expect((await place.run([...edit, ...file])).code).toBe(0);
     expect(await place.run(['resume', fixture('worker'), session])).toMatchObject({ code: 0 });
     expect(resultsIn(place)).toEqual([expect.stringMatching(/^removed b\.txt/)]);
@@ -110,7 +113,7 @@ describe('a decision from another process', () => {
   });
 });
 
-describe('a turn at work', () => {
+describe('a turn at work', SLOW, () => {
   it('is given a text by steer from another process', async () => {
     const script = [reply().call('hold', { gate: 'a' }), reply().text('Done.')];
     await using place = await openWorkplace(script);
@@ -133,6 +136,19 @@ describe('a turn at work', () => {
     const { code, stdout } = await run.ended;
     expect(code).toBe(130);
     expect(stdout).toMatch(/^cancelled: wrong branch/m);
+  });
+
+  it('keeps its session from a run in another process', async () => {
+    await using place = await openWorkplace([reply().call('hold', { gate: 'a' }), reply().text('Done.')]);
+    const run = place.start(RUN);
+    const session = sessionIn((await run.line(/began in session/)) ?? '');
+    await place.gates.gate('a').reached;
+    const { code, stdout } = await place.run([...RUN, '--session', session]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^failed: session-owned-elsewhere: /m);
+    expect(stdout).not.toContain('swarmwright resume');
+    place.gates.gate('a').open();
+    expect(await run.ended).toMatchObject({ code: 0 });
   });
 
   it('is asked for in vain where none is', async () => {

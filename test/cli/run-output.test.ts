@@ -1,6 +1,6 @@
 import { createGate, reply } from 'swarmwright/testing';
 import { describe, expect, it } from 'vitest';
-import { fixture, jsonLines, openWorkplace, sessionIn } from './cli-process.ts';
+import { fixture, jsonLines, openWorkplace, SLOW, sessionIn } from './cli-process.ts';
 
 const RUN = ['run', fixture('worker'), '--input', 'go'];
 const HOSTILE = 'a\u001b[2Jb\u009bc\u202ed\re';
@@ -9,7 +9,7 @@ const HOSTILE = 'a\u001b[2Jb\u009bc\u202ed\re';
 // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what this looks for.
 const CONTROL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
 
-describe('the output of a run that is no terminal', () => {
+describe('the output of a run that is no terminal', SLOW, () => {
   it('is plain lines, then the answer, then how it ended', async () => {
     await using place = await openWorkplace([
       reply().call('note', { text: 'kept' }).usage(40, 7),
@@ -79,7 +79,7 @@ completed  2 steps  1 call  100 in, 10 out  $0.12  SOME ms  session ${session}
   });
 });
 
-describe('a run with --json', () => {
+describe('a run with --json', SLOW, () => {
   it('prints one event a line and the result as the last', async () => {
     await using place = await openWorkplace([
       reply().call('note', { text: 'kept' }).usage(40, 7),
@@ -149,7 +149,7 @@ describe('a run with --json', () => {
   });
 });
 
-describe('the exit code', () => {
+describe('the exit code', SLOW, () => {
   it('is 1 when the run fails', async () => {
     await using place = await openWorkplace([{ type: 'plain', status: 401, headers: {}, body: '{}' }]);
     const { code, stdout } = await place.run(RUN);

@@ -1,10 +1,10 @@
 import { reply } from 'swarmwright/testing';
 import { describe, expect, it } from 'vitest';
-import { fixture, jsonLines, openWorkplace, sessionIn } from './cli-process.ts';
+import { fixture, jsonLines, openWorkplace, SLOW, sessionIn } from './cli-process.ts';
 
 const RUN = ['run', fixture('worker'), '--input', 'Please go'];
 
-describe('sessions', () => {
+describe('sessions', SLOW, () => {
   it('are listed with agent and state', async () => {
     await using place = await openWorkplace([reply().text('One.'), reply().call('remove', { path: 'a' })]);
     const first = sessionIn((await place.run(RUN)).stdout);

@@ -1,6 +1,6 @@
 import { reply } from 'swarmwright/testing';
 import { describe, expect, it } from 'vitest';
-import { fixture, openWorkplace, sessionIn } from './cli-process.ts';
+import { fixture, openWorkplace, SLOW, sessionIn } from './cli-process.ts';
 import { noTerminal, openTerminal, type Terminal } from './terminal.ts';
 
 const RUN = ['run', fixture('worker'), '--input', 'go'];
@@ -25,7 +25,7 @@ async function atPrompt(terminal: Terminal): Promise<string> {
   return terminal.shows(/y yes/);
 }
 
-describe.skipIf(noTerminal !== undefined)(`an approval in a terminal ${noTerminal ?? ''}`, () => {
+describe.skipIf(noTerminal !== undefined)(`an approval in a terminal ${noTerminal ?? ''}`, SLOW, () => {
   it('shows who asks for what, and runs the call on y', async () => {
     await using place = await openWorkplace(remover('a.txt'));
     await using terminal = await openTerminal(place, RUN);

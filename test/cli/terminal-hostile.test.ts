@@ -1,6 +1,6 @@
 import { createGate, reply } from 'swarmwright/testing';
 import { describe, expect, it } from 'vitest';
-import { fixture, openWorkplace } from './cli-process.ts';
+import { fixture, openWorkplace, SLOW } from './cli-process.ts';
 import { noTerminal, openTerminal } from './terminal.ts';
 
 const RUN = ['run', fixture('worker'), '--input', 'go'];
@@ -26,7 +26,7 @@ function foreignSequences(written: string): readonly string[] {
   return written.replace(OWN, '').match(/[^\P{Cc}\n\r].{0,8}/gu) ?? [];
 }
 
-describe.skipIf(noTerminal !== undefined)(`hostile text in a terminal ${noTerminal ?? ''}`, () => {
+describe.skipIf(noTerminal !== undefined)(`hostile text in a terminal ${noTerminal ?? ''}`, SLOW, () => {
   it('of a model, its arguments and a result is shown and does nothing', async () => {
     const gate = createGate();
     await using place = await openWorkplace([

@@ -1,6 +1,6 @@
 import { reply } from 'swarmwright/testing';
 import { describe, expect, it } from 'vitest';
-import { fixture, openWorkplace } from './cli-process.ts';
+import { fixture, openWorkplace, SLOW } from './cli-process.ts';
 import { noTerminal, openTerminal } from './terminal.ts';
 
 const RUN = ['run', fixture('worker'), '--input', 'go'];
@@ -10,7 +10,7 @@ function holding() {
   return (_request: unknown, index: number) => reply().call('hold', { gate: `gate-${index}` });
 }
 
-describe.skipIf(noTerminal !== undefined)(`Ctrl-C in a terminal ${noTerminal ?? ''}`, () => {
+describe.skipIf(noTerminal !== undefined)(`Ctrl-C in a terminal ${noTerminal ?? ''}`, SLOW, () => {
   it('lets the step under way finish, then ends the run as completed', async () => {
     await using place = await openWorkplace(holding());
     await using terminal = await openTerminal(place, RUN);
@@ -43,6 +43,15 @@ describe.skipIf(noTerminal !== undefined)(`Ctrl-C in a terminal ${noTerminal ?? 
     await terminal.shows(/y yes/);
     await terminal.press('C-c', 'C-c');
     await terminal.shows(/EXIT=130\nicanon echo SETTINGS/);
+  });
+
+  it('with a backslash kills the process, and the terminal is as it was', async () => {
+    await using place = await openWorkplace(holding());
+    await using terminal = await openTerminal(place, RUN);
+    await place.gates.gate('gate-0').reached;
+    await terminal.press('C-\\');
+    await terminal.shows(/EXIT=131\nicanon echo SETTINGS/);
+    expect(await terminal.ask('cursor_flag')).toBe('1');
   });
 
   it('gives the terminal back while the process is suspended, and draws again after', async () => {

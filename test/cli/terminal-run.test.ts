@@ -1,9 +1,9 @@
 import { createGate, reply } from 'swarmwright/testing';
 import { describe, expect, it } from 'vitest';
-import { fixture, openWorkplace } from './cli-process.ts';
+import { fixture, openWorkplace, SLOW } from './cli-process.ts';
 import { noTerminal, openTerminal } from './terminal.ts';
 
-describe.skipIf(noTerminal !== undefined)(`a run in a terminal ${noTerminal ?? ''}`, () => {
+describe.skipIf(noTerminal !== undefined)(`a run in a terminal ${noTerminal ?? ''}`, SLOW, () => {
   it('shows agent, step and tools with progress while they run', async () => {
     await using place = await openWorkplace([
       reply().call('hold', { gate: 'a' }).call('note', { text: 'kept' }).usage(40, 7),

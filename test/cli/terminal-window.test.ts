@@ -1,12 +1,12 @@
 import stringWidth from 'string-width';
 import { createGate, reply } from 'swarmwright/testing';
 import { describe, expect, it } from 'vitest';
-import { fixture, openWorkplace } from './cli-process.ts';
+import { fixture, openWorkplace, SLOW } from './cli-process.ts';
 import { noTerminal, openTerminal } from './terminal.ts';
 
 const RUN = ['run', fixture('worker'), '--input', 'go'];
 
-describe.skipIf(noTerminal !== undefined)(`the window of a terminal ${noTerminal ?? ''}`, () => {
+describe.skipIf(noTerminal !== undefined)(`the window of a terminal ${noTerminal ?? ''}`, SLOW, () => {
   it('of 20 columns and 10 rows holds tree, approval and keys without a line that wraps', async () => {
     await using place = await openWorkplace([reply().call('remove', { path: 'a/long/path/to/some.txt' })]);
     await using terminal = await openTerminal(place, RUN, { columns: 20, rows: 10 });

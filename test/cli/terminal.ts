@@ -22,7 +22,7 @@ function findTmux(): string | undefined {
 
 /** A command in a window of a terminal emulator of its own. */
 export interface Terminal extends AsyncDisposable {
-  /** What the window shows once `pattern` is in it. Fails with what it shows after 20 seconds. */
+  /** What the window shows once `pattern` is in it. Fails with what it shows after 45 seconds. */
   shows(pattern: RegExp): Promise<string>;
   /** As {@link shows}, for the picture as a whole. */
   looks(isRight: (screen: string) => boolean): Promise<string>;
@@ -92,7 +92,7 @@ export async function openTerminal(
   );
   const screen = async () => (await tmux('capture-pane', '-p')).trimEnd();
   const poll = async (look: () => Promise<string>, isRight: (text: string) => boolean) => {
-    const deadline = performance.now() + 20_000;
+    const deadline = performance.now() + 45_000;
     for (;;) {
       const text = await look();
       if (isRight(text)) return text;
