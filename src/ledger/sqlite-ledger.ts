@@ -160,7 +160,10 @@ class SqliteLedger implements Ledger {
 
   inbox(session: string, signal: AbortSignal): AsyncIterable<InboxItem> {
     this.#assertOpen();
-    return this.#watch.follow(this.#reader.waiting(session), signal);
+    return this.#watch.follow(
+      this.#reader.waiting(session, () => this.#watch.version),
+      signal,
+    );
   }
 
   async reply(item: InboxItem, reply: InboxReply): Promise<void> {

@@ -35,6 +35,7 @@ const SQL = {
   open: `${SUMMARIES} WHERE h.seq > 0 AND s.sid IN (SELECT sid FROM turns WHERE closed = 0) ${OLDEST_FIRST}`,
   waiting: `SELECT place, id, kind, body FROM inbox
     WHERE session = ? AND reply IS NULL AND place > ? ORDER BY place LIMIT ?`,
+  newestMessage: 'SELECT place FROM inbox ORDER BY place DESC LIMIT 1',
   reply: 'SELECT reply FROM inbox WHERE session = ? AND id = ?',
   version: 'PRAGMA data_version',
 } as const;
@@ -64,6 +65,8 @@ export class SqliteReader {
   /** How far the chain of a session was verified by this process. */
   readonly #verified = new Map<string, Verified>();
   #dataVersion: number;
+  /** Place of the newest message, as of a version of what is committed. */
+  #newest = { version: -1, place: 0 };
 
   /** Closes the connection if the file cannot be read. @throws SwarmError 'ledger-corrupt', 'ledger-unavailable' */
   constructor(database: DatabaseSync, path: string) {
@@ -169,13 +172,20 @@ export class SqliteReader {
     );
   }
 
-  /** Pages of unanswered messages, each message once. */
-  waiting(session: string): () => readonly InboxItem[] {
+  /**
+   * Pages of unanswered messages, each message once. `version` changes with every commit: many sessions wait at
+   * the same time, and one look tells all of them that nothing came.
+   */
+  waiting(session: string, version: () => number): () => readonly InboxItem[] {
     let cursor = 0;
+    let seen = -1;
     return () => {
+      const newest = this.#newestMessage(version());
+      if (newest <= seen) return [];
       const rows = this.#ask(() => this.#statements.waiting.all(session, cursor, INBOX_PAGE));
       const last = rows.at(-1);
       if (last !== undefined) cursor = numberIn(last, 'place');
+      if (rows.length < INBOX_PAGE) seen = newest;
       return rows.map((row) => ({
         id: textIn(row, 'id'),
         session,
@@ -183,6 +193,14 @@ export class SqliteReader {
         body: parseBody(textIn(row, 'body')),
       }));
     };
+  }
+
+  #newestMessage(version: number): number {
+    if (this.#newest.version !== version) {
+      const row = this.#ask(() => this.#statements.newestMessage.get());
+      this.#newest = { version, place: row === undefined ? 0 : numberIn(row, 'place') };
+    }
+    return this.#newest.place;
   }
 
   reply(item: InboxItem): InboxReply | undefined {
