@@ -6,7 +6,7 @@ import { createLiveBus, type LiveBus } from '../events/live-bus.ts';
 import { type IdSource, isSessionId, newRunId, newSessionId, type SessionId } from '../ids.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Limits } from '../limits.ts';
-import type { DiscoveryOptions } from '../tools/discovery-policy.ts';
+import { checkDiscovery, type DiscoveryOptions } from '../tools/discovery-policy.ts';
 import type { BudgetOptions } from '../turn/run-budget.ts';
 import { ActiveRun } from './active-run.ts';
 import type { ClientTools } from './client-tools.ts';
@@ -57,6 +57,7 @@ export function startRun(
   jobOf: (run: ActiveRun, sessionId: SessionId) => SessionJob | Promise<SessionJob>,
 ): Run<unknown> {
   const { ids, clock, limits } = start;
+  checkDiscovery(options.discovery, 'the run');
   const sessionId = options.sessionId === undefined ? newSessionId(ids) : checkedSessionId(options.sessionId);
   const live = createLiveBus(limits.events);
   const run = new ActiveRun({
