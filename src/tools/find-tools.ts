@@ -8,6 +8,9 @@ import { readSelection, type Selection } from './select-query.ts';
 /** Names listed as already callable; more would only cost. */
 const MAX_ALREADY_ACTIVE = 20;
 
+/** Bytes of UTF-8 that one search may add to a request, whatever its policy says of characters. */
+const MAX_SCHEMA_BYTES = 32 * 1024;
+
 /** What a search asks for. */
 export interface ToolQuery {
   readonly query: string;
@@ -132,11 +135,15 @@ type Bounded = Pick<FoundTools, 'found' | 'omittedByLimit' | 'omittedByBytes' | 
 function bounded(fresh: readonly BoundTool[], limit: number, maxSchemaChars: number): Bounded {
   const found: BoundTool[] = [];
   let schemaChars = 0;
+  let bytes = 0;
   for (const bound of fresh.slice(0, limit)) {
+    const boundBytes = Buffer.byteLength(JSON.stringify(bound.definition));
+    const fits = schemaChars + bound.schemaChars <= maxSchemaChars && bytes + boundBytes <= MAX_SCHEMA_BYTES;
     // The first always fits, or a large tool could never be reached.
-    if (found.length > 0 && schemaChars + bound.schemaChars > maxSchemaChars) break;
+    if (found.length > 0 && !fits) break;
     found.push(bound);
     schemaChars += bound.schemaChars;
+    bytes += boundBytes;
   }
   const within = Math.min(limit, fresh.length);
   return {
