@@ -35,7 +35,6 @@ describe('sessions', SLOW, () => {
     const { code, stdout } = await place.run(['sessions', 'show', session]);
     expect(code).toBe(0);
     const times = stdout.replace(/\d+(\.\d)? m?s\b/g, 'SOME ms').replace(/\d{4}-\S+Z/, 'THEN');
-    expect(times).toMatchObject(expect.anything());
     expect(times.replace(/\d+ records/, 'SOME records')).toBe(`${session}  worker  THEN
   1 turn, SOME records
 
