@@ -52,6 +52,24 @@ describe.each(LEDGER_KINDS)('requests nobody decides on (%s)', (kind) => {
     expect(spy.entries).toHaveLength(answer?.status === 'fulfilled' ? 1 : 0);
   });
 
+  it('TD-06 an answer after the time is late, also where the timer is later still', async () => {
+    const still = fakeClock();
+    let aheadMs = 0;
+    const clock = { ...still, now: () => still.now() + aheadMs };
+    const { runtime, run, spy, finish } = await startApprovalRun(
+      kind,
+      [reply().call('del', { id: 'a' }), reply().text('Done.')],
+      { runtime: { clock, limits: { approvals: { expiryMs: HOUR_MS } } } },
+    );
+    const id = await requestOf(run);
+    // As after the sleep of a machine: the time is over, and no timer has run yet.
+    aheadMs = HOUR_MS;
+    await expect(runtime.approvals.decide(id, approve)).rejects.toMatchObject({ code: 'approval-settled' });
+    const { records } = await finish();
+    expect(ofType(records, 'permission.expired')).toHaveLength(1);
+    expect(spy.entries).toEqual([]);
+  });
+
   it('expire after 24 hours by default', async () => {
     const clock = fakeClock();
     const { runtime, run, finish } = await startApprovalRun(kind, two(), { runtime: { clock } });

@@ -4,7 +4,7 @@ import { createRuntime } from '../../src/runtime.ts';
 import { createGate } from '../../src/testing/gate.ts';
 import { reply } from '../../src/testing/reply.ts';
 import type { Verdict } from '../../src/tools/permission.ts';
-import { requestOf, startApprovalRun } from '../support/approval-run.ts';
+import { requestOf, requestsOf, startApprovalRun } from '../support/approval-run.ts';
 import { LEDGER_KINDS, ledgerPath } from '../support/ledgers.ts';
 import { lastResults } from '../support/requests.ts';
 import { eventSeen, ofType } from '../support/run-events.ts';
@@ -40,6 +40,21 @@ describe.each(LEDGER_KINDS)('how long a decision holds (%s)', (kind) => {
     await runtime.approvals.decide(await requestOf(next), { decision: 'deny' });
     await finish(next);
     expect(spy.entries).toHaveLength(2);
+  });
+
+  it('scope turn: a turn that waited behind it is asked for itself', async () => {
+    const { runtime, run, agent, spy, finish } = await startApprovalRun(kind, [
+      del('a'),
+      done(),
+      del('a'),
+      done(),
+    ]);
+    const id = await requestOf(run);
+    const next = runtime.run(agent, 'Next.', { sessionId: run.sessionId });
+    await runtime.approvals.decide(id, { decision: 'approve', scope: 'turn' });
+    await runtime.approvals.decide(await requestOf(next), { decision: 'deny' });
+    await finish(next);
+    expect(spy.entries).toHaveLength(1);
   });
 
   it('scope session: like calls of later turns run unasked, others are asked about', async () => {
@@ -98,6 +113,24 @@ describe.each(LEDGER_KINDS)('how long a decision holds (%s)', (kind) => {
     await runtime.approvals.decide(await requestOf(run), { decision: 'approve', scope: 'turn' });
     await finish();
     expect(spy.entries.map((entry) => entry.toolName)).toEqual(['open', 'click']);
+  });
+
+  it('a tool whose decisions are not remembered stays parked, whatever scope it shares', async () => {
+    const { runtime, run, finish } = await startApprovalRun(
+      kind,
+      [reply().call('open', { id: 'a' }).call('pay', { id: 'a' }), done()],
+      {
+        tools: (spies) => [
+          spies.tool('open', undefined, { needsApproval: true, approvalScope: 'shop' }),
+          spies.tool('pay', undefined, { needsApproval: true, approvalScope: 'shop', rememberable: false }),
+        ],
+      },
+    );
+    const [open = '', pay = ''] = await requestsOf(run, 2);
+    await runtime.approvals.decide(open, { decision: 'approve', scope: 'turn' });
+    expect((await runtime.approvals.pending()).map(({ id }) => id)).toEqual([pay]);
+    await runtime.approvals.decide(pay, { decision: 'deny' });
+    await finish();
   });
 
   it('a remembered approval never outranks a policy that denies', async () => {

@@ -48,6 +48,7 @@ describe.each(LEDGER_KINDS)('arguments of a call (%s)', (kind) => {
       },
     );
     expect(seen).toEqual([args, args]);
+    expect(lastResults(model, 1)).toEqual(['taken', 'taken']);
     for (const { data } of ofType(records, 'tool.called')) expect(data.args).toEqual(args);
     expect(model.requests[1]?.messages[1]?.calls.map((call) => call.args)).toEqual([args, args]);
   });
