@@ -52,6 +52,22 @@ export const DEFAULT_LIMITS = {
     /** Model requests that mending the calls of one step may take. */
     maxRepairs: 8,
   },
+  context: {
+    /** Tokens of the window kept for the answer, at most; a quarter of a small window. */
+    reserveTokens: 16_384,
+    /** Share of the room for a prompt that results of one turn may take before they are left out. */
+    resultShare: 0.5,
+    /** Shorter results are never left out. */
+    minPrunedChars: 1_000,
+    /** Share of the room for a prompt that stays as it is when history before it is folded. */
+    tailShare: 0.25,
+    /** Tokens of a summary. */
+    summaryTokens: 4_096,
+    /** Requests for one summary. */
+    summaryAttempts: 3,
+    /** Time one of them may take. */
+    summaryMs: 120_000,
+  },
   arguments: { maxBytes: MIB, maxDepth: 64, maxKeys: 10_000 },
   approvals: {
     /** Time a person has to decide. 0 never expires. */

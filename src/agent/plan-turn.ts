@@ -60,7 +60,6 @@ export function planTurn(agent: AnyAgent, parts: SessionParts, request: PlanRequ
     ...(live === undefined || discovery.wire === 'absent' ? {} : { isLive: (name) => live.isOffered(name) }),
     ...(agent.output === undefined ? {} : { output: { contract: agent.output, mode: outputModeOf(agent) } }),
     answersAtLastStep: false,
-    stages: [],
   };
 }
 

@@ -138,6 +138,8 @@ export const RECORD_DATA = {
     systemHash: hash,
     toolsHash: hash,
     toolChoice: text,
+    /** Tokens of the request as counted before any calibration; absent in facts of older versions. */
+    tokens: z.number().nonnegative().optional(),
     body: artifactRefSchema.optional(),
   }),
   'attempt.started': z.strictObject({ attempt: count, sha256: hash }),

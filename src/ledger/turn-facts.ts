@@ -45,6 +45,8 @@ export interface StepFacts {
   /** When the next attempt was to be made, in milliseconds since the epoch; set while the step backs off. */
   readonly retryAt?: number;
   readonly closed?: RecordOf<'step.closed'>;
+  /** The request last sent. */
+  readonly prepared?: RecordOf<'request.prepared'>;
   /** The answer; absent while none is complete. */
   readonly message?: RecordOf<'assistant.message'>;
   readonly callIds: readonly string[];
@@ -202,6 +204,8 @@ function foldStep(turn: MutableTurn, record: LedgerRecord): void {
     step.attempts = record.data.attempt;
     step.openAttempt = record.data.attempt;
     delete step.retryAt;
+  } else if (record.type === 'request.prepared') {
+    step.prepared = record;
   } else if (record.type === 'attempt.retry-scheduled') {
     step.retryAt = record.at + record.data.delayMs;
   } else if (record.type === 'attempt.failed') {

@@ -210,6 +210,8 @@ export interface ModelAdapter {
   readonly maxOutputTokens?: number;
   readonly price?: ModelPrice;
   readonly capabilities: ModelCapabilities;
+  /** Counts the tokens of a text as this model does. Must be pure. Default: a quarter of its characters. */
+  readonly countTokens?: (text: string) => number;
   /** Never throws for what a provider can do; misuse throws `SwarmError`. */
   step(request: StepRequest, options: StepOptions): StepStream;
 }

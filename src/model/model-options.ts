@@ -20,6 +20,7 @@ const shared = {
   capabilities: z
     .strictObject({ structuredOutput: flag, tools: flag, promptCache: flag, images: flag })
     .optional(),
+  countTokens: callable,
   echoReasoning: z.enum(['always', 'tool-turns', 'never']).optional(),
   wireIds: z.enum(['native', 'token', 'hash9']).optional(),
   toolResultImages: z.enum(['message', 'native', 'drop']).optional(),

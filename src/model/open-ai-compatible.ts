@@ -34,6 +34,11 @@ export interface OpenAiCompatibleOptions {
   readonly price?: ModelPrice;
   readonly capabilities?: ModelCapabilities;
   /**
+   * Counts the tokens of a text, for example with a tokenizer package. Must be pure. Default: a quarter of the
+   * characters; either way the estimate follows what the provider reports.
+   */
+  readonly countTokens?: (text: string) => number;
+  /**
    * Name of the provider, as sessions record it: thinking goes back only to the provider that wrote it, and
    * the quirks below default by it. Default: by the host of `baseURL`, else the host itself.
    */

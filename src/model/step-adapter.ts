@@ -18,6 +18,7 @@ export interface ModelFacts {
   readonly maxOutputTokens?: number;
   readonly price?: ModelPrice;
   readonly capabilities?: ModelCapabilities;
+  readonly countTokens?: (text: string) => number;
 }
 
 /** One model of a provider package, and how it is spoken to. */
@@ -43,6 +44,7 @@ export function createStepAdapter(parts: StepAdapterParts): Model {
     ...(facts.contextWindow !== undefined && { contextWindow: facts.contextWindow }),
     ...(facts.maxOutputTokens !== undefined && { maxOutputTokens: facts.maxOutputTokens }),
     ...(facts.price !== undefined && { price: Object.freeze({ ...facts.price }) }),
+    ...(facts.countTokens !== undefined && { countTokens: facts.countTokens }),
     capabilities: Object.freeze({ ...facts.capabilities }),
     step(request: StepRequest, options: StepOptions) {
       const policy = parts.policy();

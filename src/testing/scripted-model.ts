@@ -16,6 +16,7 @@ export interface ScriptedModelOptions {
   readonly maxOutputTokens?: number;
   readonly price?: ModelPrice;
   readonly capabilities?: ModelCapabilities;
+  readonly countTokens?: (text: string) => number;
 }
 
 /** One request to a {@link ScriptedModel}. */
@@ -73,6 +74,7 @@ export function scriptedModel(options: ScriptedModelOptions): ScriptedModel {
     ...(options.contextWindow !== undefined && { contextWindow: options.contextWindow }),
     ...(options.maxOutputTokens !== undefined && { maxOutputTokens: options.maxOutputTokens }),
     ...(price !== undefined && { price }),
+    ...(options.countTokens !== undefined && { countTokens: options.countTokens }),
     capabilities,
     requests: log.requests,
     arrived: (ordinal) => log.arrived(ordinal),

@@ -6,6 +6,7 @@ import { loadOutput, loadParts } from '../ledger/media.ts';
 import type { LedgerRecord, RecordOf } from '../ledger/records.ts';
 import type { PromptAssistantPart, PromptCall, PromptMessage, PromptToolResult } from '../model/adapter.ts';
 import { invocationOf } from '../tools/invoke-tools.ts';
+import type { ResultPlace } from './prune-results.ts';
 
 /** A call of the history with what is needed to replay it. */
 interface HistoryCall {
@@ -37,8 +38,21 @@ export interface Conversation {
    * @throws SwarmError 'ledger-unavailable', 'ledger-corrupt' when the reader fails
    */
   reload(): Promise<readonly PromptMessage[]>;
+  /** Where each message of the last `reload` comes from, in the same order. */
+  readonly places: readonly MessagePlace[];
+  /** What is known of a result in it, by wire id. */
+  placeOf(wireId: string): ResultPlace | undefined;
+  /** Sequence of the fact that holds a result, also of one that is in no message any more. */
+  seqOf(handle: string): number | undefined;
   /** Sequence up to which facts are included. */
   readonly upToSeq: number;
+}
+
+/** Where a message comes from. All messages of one step have the same `seq`, that of the fact that completed it. */
+export interface MessagePlace {
+  readonly kind: 'input' | 'step' | 'told' | 'partial' | 'checkpoint';
+  readonly seq: number;
+  readonly turn: string;
 }
 
 /** `replayName` maps a stored tool name to one every provider accepts. */
@@ -65,6 +79,11 @@ export function createConversation(
 
   return {
     reload,
+    get places() {
+      return fold.places;
+    },
+    placeOf: (wireId) => fold.results.get(wireId),
+    seqOf: (handle) => fold.handles.get(handle),
     get upToSeq() {
       return fold.last?.seq ?? 0;
     },
@@ -73,7 +92,10 @@ export function createConversation(
 
 /** Folds records into messages, only ever adding at the end. */
 class Fold {
-  readonly messages: PromptMessage[] = [];
+  messages: PromptMessage[] = [];
+  places: MessagePlace[] = [];
+  readonly results = new Map<string, ResultPlace>();
+  readonly handles = new Map<string, number>();
   last: LedgerRecord | undefined;
   readonly #ledger: Ledger;
   readonly #replayName: (name: string) => string;
@@ -98,7 +120,10 @@ class Fold {
   async #addOne(record: LedgerRecord): Promise<void> {
     switch (record.type) {
       case 'turn.opened':
-        this.messages.push({ role: 'user', content: await loadParts(record.data.input, this.#ledger) });
+        this.#push(record, 'input', {
+          role: 'user',
+          content: await loadParts(record.data.input, this.#ledger),
+        });
         break;
       case 'assistant.message':
         if (record.data.partial === true) this.#partial = record;
@@ -108,32 +133,42 @@ class Fold {
         await this.#addCall(record);
         break;
       case 'tool.refused':
-        this.#addResult(record.call, { type: 'error', text: record.data.text });
+        this.#addResult(record, { type: 'error', text: record.data.text });
         break;
       case 'tool.settled':
-        this.#addResult(record.call, await loadOutput(record.data.output, this.#ledger));
+        this.#addResult(record, await loadOutput(record.data.output, this.#ledger));
         break;
       case 'output.rejected':
-        if (record.data.via === 'text') this.messages.push(userText(record.data.text));
+        if (record.data.via === 'text') this.#push(record, 'told', userText(record.data.text));
         break;
       case 'steering.accepted':
         this.#steering.set(record.data.id, record.data.text);
         break;
       case 'steering.injected':
-        this.messages.push({ role: 'user', content: steeringParts(record.data.ids, this.#steering) });
+        this.#push(record, 'told', { role: 'user', content: steeringParts(record.data.ids, this.#steering) });
         break;
       default:
         break;
     }
-    if (record.type === 'step.closed') this.#endAttempts(record.data.status);
+    if (record.type === 'step.closed') this.#endAttempts(record);
     if (record.type === 'step.closed' && this.#open !== undefined) this.#open.closed = true;
-    this.#closeStep(record.type === 'turn.closed');
+    this.#closeStep(record);
   }
 
   /** What an attempt had shown stands for the answer only where no attempt brought a whole one. */
-  #endAttempts(status: RecordOf<'step.closed'>['data']['status']): void {
-    if (this.#partial !== undefined && status !== 'completed') pushPartial(this.messages, this.#partial);
+  #endAttempts(closed: RecordOf<'step.closed'>): void {
+    const partial = this.#partial;
     this.#partial = undefined;
+    if (partial === undefined || closed.data.status === 'completed') return;
+    const message = partialMessage(partial);
+    if (message !== undefined) this.#push(closed, 'partial', message);
+  }
+
+  #push(record: LedgerRecord, kind: MessagePlace['kind'], ...messages: readonly PromptMessage[]): void {
+    for (const message of messages) {
+      this.messages.push(message);
+      this.places.push({ kind, seq: record.seq, turn: record.turn ?? '' });
+    }
   }
 
   async #addCall(record: RecordOf<'tool.called'>): Promise<void> {
@@ -143,30 +178,55 @@ class Fold {
     this.#open.calls.push({ callId: record.call, wireId, called: record, args });
   }
 
-  #addResult(callId: string | undefined, output: ToolOutput): void {
-    const call = this.#open?.calls.find((one) => one.callId === callId);
-    if (call !== undefined) call.output = output;
+  #addResult(record: RecordOf<'tool.settled'> | RecordOf<'tool.refused'>, output: ToolOutput): void {
+    const call = this.#open?.calls.find((one) => one.callId === record.call);
+    if (call === undefined) return;
+    call.output = output;
+    const place = resultPlace(call, record, output);
+    this.results.set(call.wireId, place);
+    this.handles.set(place.handle, place.seq);
   }
 
-  /** Ends the open step when every call has a result, or when `force` says none will come any more. */
-  #closeStep(force: boolean): void {
+  /** Ends the open step when every call has a result, or when the turn is over and none will come any more. */
+  #closeStep(record: LedgerRecord): void {
     const open = this.#open;
     if (open === undefined) return;
-    if (!force && !(open.closed && open.calls.every((call) => call.output !== undefined))) return;
-    this.messages.push(assistantMessage(open, this.#replayName));
+    if (
+      record.type !== 'turn.closed' &&
+      !(open.closed && open.calls.every((call) => call.output !== undefined))
+    )
+      return;
+    this.#push(record, 'step', assistantMessage(open, this.#replayName));
     if (open.calls.length > 0) {
       const results = open.calls.map((call) => toolResult(call, this.#replayName));
-      this.messages.push({ role: 'tool', results });
+      this.#push(record, 'step', { role: 'tool', results });
     }
     this.#open = undefined;
   }
 }
 
 /** Partial thinking has no signature and no answer after it; only text that was shown is worth keeping. */
-function pushPartial(messages: PromptMessage[], record: RecordOf<'assistant.message'>): void {
+function partialMessage(record: RecordOf<'assistant.message'>): PromptMessage | undefined {
   const content = record.data.content.filter((part) => part.type === 'text' && part.text !== '');
-  if (content.length === 0) return;
-  messages.push({ role: 'assistant', content: content as PromptAssistantPart[], origin: originOf(record) });
+  if (content.length === 0) return undefined;
+  return { role: 'assistant', content: content as PromptAssistantPart[], origin: originOf(record) };
+}
+
+function resultPlace(
+  { called, callId }: HistoryCall,
+  record: RecordOf<'tool.settled'> | RecordOf<'tool.refused'>,
+  output: ToolOutput,
+): ResultPlace {
+  const { toolName, argsHash } = called.data;
+  return {
+    turn: record.turn ?? '',
+    // An id of a call begins with that of its session.
+    handle: callId.slice(record.session.length + 1),
+    toolName,
+    key: `${toolName} ${argsHash}`,
+    isError: output.type === 'error',
+    seq: record.seq,
+  };
 }
 
 function userText(text: string): PromptMessage {

@@ -18,6 +18,7 @@ import type { BudgetOptions } from './run-budget.ts';
 import { createSteeringQueue } from './steering-queue.ts';
 import { noteAuxiliary } from './step-facts.ts';
 import { createStopSignal, type StopCause } from './stop-signal.ts';
+import { calibrate, createTokenEstimate, type TokenEstimate } from './token-estimate.ts';
 import { projectTools } from './tool-projection.ts';
 import type { AnsweredStep, Stage, TurnEntry } from './turn-loop.ts';
 import type { RunScope, TurnPlan, TurnScope, TurnSession } from './turn-scope.ts';
@@ -45,21 +46,36 @@ export function restoreTurnScope(
   facts: TurnFacts,
   replay: readonly TurnEvent[],
 ): TurnScope {
-  const { steering, rejectedOutputs, opened } = facts;
+  const { steering, rejectedOutputs, steps, opened } = facts;
   const activated = activatedNames(facts);
-  const scope = makeScope(parts, replay, { steering, rejectedOutputs, activated, fromSeq: opened.seq });
+  const scope = makeScope(parts, replay, {
+    steering,
+    rejectedOutputs,
+    steps,
+    activated,
+    fromSeq: opened.seq,
+  });
   for (const call of facts.calls.values()) restoreCall(scope, call);
   for (const step of facts.steps) restoreStep(scope, step);
   scope.progress.toolCalls = facts.calls.size;
   return scope;
 }
 
-interface Before extends Pick<TurnFacts, 'steering' | 'rejectedOutputs'> {
+interface Before extends Pick<TurnFacts, 'steering' | 'rejectedOutputs' | 'steps'> {
   readonly activated: readonly string[];
   readonly fromSeq: number;
 }
 
-const NOTHING_BEFORE = { steering: [], activated: [], rejectedOutputs: [] };
+const NOTHING_BEFORE = { steering: [], activated: [], rejectedOutputs: [], steps: [] };
+
+/** Begins with what earlier steps of the same model reported, those of earlier turns first. */
+function estimateOf({ history, plan }: ScopeParts, steps: readonly StepFacts[]): TokenEstimate {
+  const estimate = createTokenEstimate();
+  for (const turn of history)
+    if (turn.opened.data.model === plan.model.modelId) calibrate(estimate, turn.steps);
+  calibrate(estimate, steps);
+  return estimate;
+}
 
 function makeScope(
   parts: ScopeParts,
@@ -116,6 +132,7 @@ function makeScope(
       toolsBefore: toolsBefore(parts),
       rejectedOutputs: new Set(before.rejectedOutputs),
     },
+    context: { estimate: estimateOf(parts, before.steps) },
     turnUsage: createUsageMeter(),
     run,
   };

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { RecordData } from '../ledger/records.ts';
-import type { PromptMessage, StepRequest, ToolChoice } from '../model/adapter.ts';
+import type { PromptMessage, StepRequest, ToolChoice, WireTool } from '../model/adapter.ts';
 import type { BoundTool } from '../tools/binding.ts';
 import type { WireForm } from '../tools/placeholder-tools.ts';
 import { pairMessages } from './pairing.ts';
+import { countByChars, type PayloadSize, sizeOfPayload } from './token-estimate.ts';
 import type { TurnScope } from './turn-scope.ts';
 
 /** A request ready to be sent, with the frozen view of tools it was built under. */
@@ -12,6 +13,7 @@ export interface ProjectedRequest {
   readonly visible: readonly BoundTool[];
   readonly toolsHash: string;
   readonly schemaChars: number;
+  readonly size: PayloadSize;
   readonly fingerprint: RecordData<'request.prepared'>;
 }
 
@@ -42,20 +44,36 @@ export function projectRequest(scope: TurnScope, input: ProjectionInput): Projec
   const toolsHash = sha256(input.wire.map((form) => form.schemaHash).join('\n'));
   const text = JSON.stringify([input.system, messages, input.toolChoice, settings, schema.responseSchema]);
   const schemaChars = input.wire.reduce((sum, form) => sum + form.schemaChars, 0);
+  const size = sizeOfPayload(
+    messages,
+    [input.system, ...tools.map(definitionText), JSON.stringify(schema)],
+    scope.plan.model.countTokens ?? countByChars,
+  );
   return {
     request,
     visible: input.visible,
     toolsHash,
     schemaChars,
+    size,
     fingerprint: {
       sha256: sha256(`${toolsHash}\n${text}`),
-      chars: text.length + schemaChars,
+      chars: size.chars,
+      tokens: size.tokens,
       messages: messages.length,
       systemHash: sha256(input.system),
       toolsHash,
       toolChoice: input.toolChoice.type === 'tool' ? input.toolChoice.toolName : input.toolChoice.type,
     },
   };
+}
+
+/** Definitions are frozen and used again in every request. */
+const TEXTS = new WeakMap<WireTool, string>();
+
+function definitionText(tool: WireTool): string {
+  const known = TEXTS.get(tool) ?? JSON.stringify(tool);
+  TEXTS.set(tool, known);
+  return known;
 }
 
 function sha256(text: string): string {

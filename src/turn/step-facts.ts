@@ -101,6 +101,18 @@ export function noteFailedUsage(step: RunningStep, end: Extract<AttemptEnd, { ty
     noteUsage(step.scope, usage, usage !== undefined && !isRetried);
 }
 
+/** The estimate follows what the provider counted; a count that is far too low is worth a warning. */
+export function noteReported({ scope, plan }: RunningStep, usage: Usage | undefined): readonly string[] {
+  const { tokens } = plan.projected.size;
+  const reported = usage?.inputTokens;
+  if (reported === undefined) return [];
+  const expected = scope.context.estimate.of(tokens);
+  if (scope.context.estimate.note(tokens, reported)) return [];
+  return [
+    `the provider counted ${reported} tokens where about ${expected} were sent: it may have cut the request`,
+  ];
+}
+
 export function noteUsage(scope: TurnScope, usage: Usage | undefined, complete: boolean): void {
   scope.turnUsage.note(scope.plan.agent, usage, complete);
   scope.run.usage.note(scope.plan.agent, usage, complete);

@@ -16,6 +16,7 @@ import {
   messageFact,
   noteAuxiliary,
   noteFailedUsage,
+  noteReported,
   noteUsage,
   partialFacts,
   type RunningStep,
@@ -196,6 +197,7 @@ async function complete(
 ): Promise<StepEnd> {
   const { scope, plan, machine, stepId } = step;
   const { report, finish } = end.outcome;
+  const warnings = [...report.warnings, ...noteReported(step, report.usage)];
   const repair = repairOf(scope, report);
   const calls = await readCalls(report.calls, {
     turnId: scope.turnId,
@@ -211,9 +213,7 @@ async function complete(
   const committed = await scope.session.log.commit([
     messageFact(step, report.content, false),
     ...calls.map((call) => call.record),
-    ...(report.warnings.length === 0
-      ? []
-      : [stepFact(step, 'step.warned', { warnings: [...report.warnings] })]),
+    ...(warnings.length === 0 ? [] : [stepFact(step, 'step.warned', { warnings })]),
     stepFact(step, 'step.closed', {
       status: 'completed',
       attempts: step.attempt,

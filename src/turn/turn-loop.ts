@@ -3,12 +3,13 @@ import type { Failure, NewRecord, StopReason } from '../ledger/records.ts';
 import type { CallFacts } from '../ledger/turn-facts.ts';
 import type { BoundTool } from '../tools/binding.ts';
 import type { IndeterminateDecision } from '../tools/reconcile-call.ts';
+import { readHistory } from './build-request.ts';
 import { breakTurn, closeTurn, finishTurn, type TurnEnd } from './close-turn.ts';
 import { sitOutBackoff } from './left-step.ts';
 import { type CallsEnd, settleStep } from './settle-step.ts';
 import type { StopCause } from './stop-signal.ts';
 import { invalidOutput, judgeOutput, type OutputVerdict } from './structured-output.ts';
-import { readHistory, takeStep } from './take-step.ts';
+import { takeStep } from './take-step.ts';
 import type { TurnScope } from './turn-scope.ts';
 
 /** Calls of the step last taken, and how its answer ended. */

@@ -15,12 +15,12 @@ import type { DiscoveryPolicy } from '../tools/discovery-policy.ts';
 import type { LiveTools } from '../tools/live-binding.ts';
 import type { LoopGate } from '../tools/loop-gate.ts';
 import type { PermissionPolicy } from '../tools/permission.ts';
-import type { ContextStage } from './context-stage.ts';
 import type { Conversation } from './conversation.ts';
 import type { RunBudget } from './run-budget.ts';
 import type { SteeringQueue } from './steering-queue.ts';
 import type { StopSignal } from './stop-signal.ts';
 import type { OutputPlan } from './structured-output.ts';
+import type { TokenEstimate } from './token-estimate.ts';
 import type { TurnTools } from './turn-tools.ts';
 import type { UsageMeter } from './usage-meter.ts';
 
@@ -47,8 +47,6 @@ export interface TurnPlan {
   readonly output?: OutputPlan;
   /** The last allowed step may call no tool, so that it brings an answer. */
   readonly answersAtLastStep: boolean;
-  /** Capacity, pruning, compaction, in order. */
-  readonly stages: readonly ContextStage[];
 }
 
 /** What a turn shares with everything else its run causes. */
@@ -101,12 +99,18 @@ export interface TurnScope {
   readonly steering: SteeringQueue;
   readonly tools: TurnTools;
   readonly progress: TurnProgress;
+  readonly context: ContextState;
   /** Usage of this turn alone. */
   readonly turnUsage: UsageMeter;
 }
 
 /** What the tools of one request are and cost: those that are visible, and no others. */
 export type ToolsMeasure = NonNullable<RecordData<'turn.closed'>['tools']>;
+
+/** What a turn has learned of the room for its requests. */
+export interface ContextState {
+  readonly estimate: TokenEstimate;
+}
 
 /** Counters of a turn; they go on after a resume. */
 export interface TurnProgress {

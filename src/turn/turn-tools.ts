@@ -16,6 +16,7 @@ import {
   exposeTools,
   type StepView,
 } from '../tools/step-view.ts';
+import { READ_ARTIFACT, readArtifact } from './read-artifact.ts';
 import { createToolRoster, type ToolRoster } from './tool-roster.ts';
 import type { TurnPlan, TurnSession } from './turn-scope.ts';
 
@@ -41,6 +42,8 @@ export interface TurnTools {
   refresh(): readonly NewRecord[];
   /** Whether a name that is not bound was, and its source took it back. */
   isWithdrawn(name: string): boolean;
+  /** There is something to read back from now on. */
+  showReader(): void;
   /** Freezes the view of the step that starts. */
   takeSnapshot(view: StepView): void;
   /** The view a step was opened with, and freezes it. */
@@ -72,7 +75,14 @@ export function createTurnTools(options: TurnToolsOptions): TurnTools {
   const { roster, frozen, found, discovery } = parts;
   const { catalogue, activations, maxSignatureChars } = discovery;
   const { activated } = found;
+  const { sessionId, ledger, conversation } = options.session;
+  const reader = readArtifact({ sessionId, ledger, seqOf: (handle) => conversation.seqOf(handle) });
   let set = toolSet(parts);
+  const showReader = () => {
+    if (parts.required.includes(reader)) return;
+    parts.required.unshift(reader);
+    set = toolSet(parts);
+  };
   const boundOf = (names: Iterable<string>) => [...names].flatMap((name) => set.binding.byName(name) ?? []);
   return {
     catalogue,
@@ -97,8 +107,10 @@ export function createTurnTools(options: TurnToolsOptions): TurnTools {
       return facts;
     },
     isWithdrawn: (name) => roster.isWithdrawn(name),
+    showReader,
     takeSnapshot: (view) => frozen.take(view),
     restoreSnapshot(opened) {
+      if (opened.visible.includes(READ_ARTIFACT)) showReader();
       const visible = boundOf(opened.visible);
       frozen.take({ visible, wire: visible, active: new Set(opened.active) });
       return frozen.view;
@@ -113,8 +125,8 @@ interface Parts {
   readonly frozen: FrozenView;
   readonly found: FoundNames;
   readonly discovery: DiscoveryScope;
-  /** Tools the turn cannot end without. */
-  readonly required: readonly BoundTool[];
+  /** Tools that the turn needs whatever its agent has, by name; grows only between two steps. */
+  readonly required: BoundTool[];
 }
 
 function partsOf(options: TurnToolsOptions): Parts {

@@ -1,0 +1,175 @@
+import { SwarmError } from '../errors.ts';
+import { stepIdOf } from '../ids.ts';
+import type { Failure } from '../ledger/records.ts';
+import type { PromptMessage } from '../model/adapter.ts';
+import type { BoundTool } from '../tools/binding.ts';
+import type { WireForm } from '../tools/placeholder-tools.ts';
+import { type Capacity, capacityOf, judgeCapacity } from './capacity.ts';
+import { applyPruning, type PruneReason, planPruning } from './prune-results.ts';
+import { type ProjectedRequest, projectRequest } from './request-projection.ts';
+import { CHARS_PER_TOKEN } from './token-estimate.ts';
+import { projectTools, type ToolView } from './tool-projection.ts';
+import type { TurnScope } from './turn-scope.ts';
+
+/** A request on its way, before it is frozen. */
+interface RequestDraft {
+  readonly system: string;
+  readonly messages: readonly PromptMessage[];
+  readonly visible: readonly BoundTool[];
+  /** What the request carries of each of them, in the same order. */
+  readonly wire: readonly WireForm[];
+}
+
+/** A request ready to be sent, or why there is none. */
+export type Projection =
+  | { readonly type: 'projected'; readonly projected: ProjectedRequest; readonly view: ToolView }
+  | { readonly type: 'failed'; readonly failure: Failure };
+
+/**
+ * Builds the request of one step: history from the ledger, tools, gates, pruning, and one verdict on what is really
+ * sent. Nothing of it is durable.
+ */
+export async function buildRequest(
+  scope: TurnScope,
+  index: number,
+  steering: readonly PromptMessage[],
+): Promise<Projection> {
+  const made = await makeRequest(scope, index, steering);
+  if (made.type === 'failed') return made;
+  const tokens = scope.context.estimate.of(made.projected.size.tokens);
+  const room = roomOf(scope);
+  if (room !== undefined && judgeCapacity(tokens, room) === 'over') {
+    const message = `the request has about ${tokens} tokens, the window of the model ${room.windowTokens}`;
+    return failed('context-budget-exhausted', message, 'no_safe_completed_span');
+  }
+  return passStepGate(scope, index, made);
+}
+
+function roomOf({ plan }: TurnScope): Capacity | undefined {
+  return capacityOf(plan.model, plan.limits);
+}
+
+type Made =
+  | Extract<Projection, { type: 'failed' }>
+  | {
+      readonly type: 'made';
+      readonly projected: ProjectedRequest;
+      readonly view: ToolView;
+    };
+
+async function makeRequest(
+  scope: TurnScope,
+  index: number,
+  steering: readonly PromptMessage[],
+): Promise<Made> {
+  const { plan } = scope;
+  const history = await readHistory(scope);
+  if (history.type === 'failed') return history;
+  const pruned = prunedIn(scope, history.messages);
+  if (pruned.size > 0) scope.tools.showReader();
+  const view = projectTools(scope, index >= plan.limits.steps);
+  if (view.visible.length > plan.limits.visibleTools) {
+    const message = `${view.visible.length} tools are visible, ${plan.limits.visibleTools} may be`;
+    return failed('too-many-tools', message);
+  }
+  const draft: RequestDraft = {
+    system: withInventory(plan.instructions, scope.tools.catalogue.inventory),
+    messages: [...history.messages, ...steering],
+    visible: view.visible,
+    wire: view.wire,
+  };
+  const gated = await passRequestGate(scope, index, draft);
+  if (gated.type === 'failed') return gated;
+  const { conversation } = scope.session;
+  const messages = applyPruning(gated.draft.messages, pruned, conversation.placeOf);
+  const projected = projectRequest(scope, { ...gated.draft, messages, toolChoice: view.toolChoice });
+  return { type: 'made', projected, view };
+}
+
+function prunedIn(scope: TurnScope, messages: readonly PromptMessage[]): ReadonlyMap<string, PruneReason> {
+  const room = roomOf(scope);
+  if (room === undefined) return new Map();
+  const { resultShare, minPrunedChars } = scope.plan.limits.context;
+  const high = room.thresholdTokens * CHARS_PER_TOKEN * resultShare;
+  const bounds = { high, low: high / 2, min: minPrunedChars };
+  return planPruning(messages, scope.session.conversation.placeOf, scope.turnId, bounds);
+}
+
+/** The inventory stands at one fixed place, the end of the system text. */
+function withInventory(instructions: string, inventory: string): string {
+  if (inventory === '') return instructions;
+  return instructions === '' ? inventory : `${instructions}\n\n${inventory}`;
+}
+
+type History =
+  | { readonly type: 'read'; readonly messages: readonly PromptMessage[] }
+  | { readonly type: 'failed'; readonly failure: Failure };
+
+/** What the ledger says now; without it nothing is sent and nothing runs. */
+export async function readHistory(scope: TurnScope): Promise<History> {
+  try {
+    return { type: 'read', messages: await scope.session.conversation.reload() };
+  } catch (error) {
+    const kind = error instanceof SwarmError ? error.code : 'ledger-unavailable';
+    return failed(kind, 'the history of the session cannot be read');
+  }
+}
+
+type Drafted =
+  | { readonly type: 'draft'; readonly draft: RequestDraft }
+  | { readonly type: 'failed'; readonly failure: Failure };
+
+async function passRequestGate(scope: TurnScope, index: number, draft: RequestDraft): Promise<Drafted> {
+  const { plan, session } = scope;
+  if (!plan.gates.has('beforeRequest')) return { type: 'draft', draft };
+  const result = await plan.gates.run(
+    'beforeRequest',
+    {
+      sessionId: session.sessionId,
+      agentPath: session.agentPath,
+      turnId: scope.turnId,
+      stepIndex: index,
+      model: plan.model.modelId,
+      system: draft.system,
+      messages: draft.messages,
+      tools: draft.visible.map((bound) => bound.name),
+    },
+    scope.stop.signal,
+  );
+  if (result.type === 'refuse') return failed('gate-refused', result.reason);
+  const { system, messages } = result.subject;
+  return { type: 'draft', draft: { ...draft, system, messages } };
+}
+
+async function passStepGate(
+  scope: TurnScope,
+  index: number,
+  { projected, view }: { readonly projected: ProjectedRequest; readonly view: ToolView },
+): Promise<Projection> {
+  const { plan, session } = scope;
+  if (!plan.gates.has('beforeStep')) return { type: 'projected', projected, view };
+  const result = await plan.gates.run(
+    'beforeStep',
+    {
+      sessionId: session.sessionId,
+      agentPath: session.agentPath,
+      turnId: scope.turnId,
+      stepId: stepIdOf(scope.turnId, index),
+      stepIndex: index,
+      model: plan.model.modelId,
+      tools: view.visible.map((bound) => bound.name),
+    },
+    scope.stop.signal,
+  );
+  return result.type === 'refuse'
+    ? failed('gate-refused', result.reason)
+    : { type: 'projected', projected, view };
+}
+
+function failed(
+  kind: string,
+  message: string,
+  detail?: string,
+): { readonly type: 'failed'; readonly failure: Failure } {
+  return { type: 'failed', failure: { kind, message, ...(detail === undefined ? {} : { detail }) } };
+}
