@@ -3,6 +3,7 @@ import { SwarmError } from '../../src/errors.ts';
 import { createRuntime } from '../../src/index.ts';
 import { memoryLedger } from '../../src/ledger/memory-ledger.ts';
 import type { LedgerRecord } from '../../src/ledger/records.ts';
+import { settlePromises } from '../../src/testing/fake-clock.ts';
 import { faultyLedger } from '../../src/testing/faulty-ledger.ts';
 import { createGate } from '../../src/testing/gate.ts';
 import { reply } from '../../src/testing/reply.ts';
@@ -146,7 +147,8 @@ describe('what the store says', () => {
     void run.result.then(() => {
       isSettled = true;
     });
-    while (ledger.faults.fired.length === 0) await inner.position();
+    while (ledger.faults.fired.length === 0) await settlePromises();
+    await settlePromises();
     expect(isSettled).toBe(false);
     slow.open();
     const result = await run.result;
