@@ -5,6 +5,7 @@ import { reply } from '../../src/testing/reply.ts';
 import type { ApprovalDecision } from '../../src/tools/approval-decisions.ts';
 import { hashArguments } from '../../src/tools/argument-snapshot.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
+import type { PermissionRequest, Verdict } from '../../src/tools/permission.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { requestOf, startApprovalRun } from '../support/approval-run.ts';
 import { LEDGER_KINDS } from '../support/ledgers.ts';
@@ -48,6 +49,42 @@ describe.each(LEDGER_KINDS)('decisions on requests for approval (%s)', (kind) =>
     expect(await runtime.approvals.pending({ sessionId: 'another' })).toEqual([]);
     await runtime.approvals.decide(id, approve);
     expect((await finish()).result.status).toBe('completed');
+  });
+
+  it.each([
+    ['sync', (): Verdict => 'ask'],
+    ['async', async (): Promise<Verdict> => 'ask'],
+  ])('a policy that asks (%s) is given what the person is then shown', async (_, ask) => {
+    const judged: PermissionRequest[] = [];
+    const { runtime, run, spy, finish } = await startApprovalRun(
+      kind,
+      [reply().call('look', { id: 'a' }), reply().text('Done.')],
+      {
+        runtime: {
+          permission: (request) => {
+            judged.push(request);
+            return ask();
+          },
+        },
+      },
+    );
+    const id = await requestOf(run);
+    const [pending] = await runtime.approvals.pending();
+    expect(judged).toHaveLength(1);
+    expect(pending).toMatchObject({ ...judged[0], id });
+    expect(Object.keys(judged[0] ?? {}).sort()).toEqual([
+      'agentPath',
+      'callId',
+      'id',
+      'input',
+      'sessionId',
+      'toolName',
+    ]);
+    expect(Object.isFrozen(judged[0])).toBe(true);
+    expect(spy.entries).toEqual([]);
+    await runtime.approvals.decide(id, approve);
+    await finish();
+    expect(spy.entries).toHaveLength(1);
   });
 
   it('requests of all sessions are pending, oldest first', async () => {
