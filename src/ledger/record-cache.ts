@@ -1,23 +1,33 @@
 import type { LedgerRecord } from './records.ts';
 
-/** Records kept; a record is at most some 100 KiB, and mostly below 1 KiB. */
-const MAX_RECORDS = 2_048;
+/** Places for records; a record is at most some 100 KiB, and mostly below 1 KiB. */
+const SLOTS = 4_096;
+/** Digits of a hash that choose one of as many places. */
+const SLOT_DIGITS = 3;
 
-/** The newest records by hash. A hash names exactly one text, so an entry can never be stale. */
+/** Records by hash, mostly the newest. A hash names exactly one text, so an entry can never be stale. */
 export interface RecordCache {
   find(hash: string): LedgerRecord | undefined;
   note(record: LedgerRecord): void;
 }
 
+/**
+ * Each record has one place, told by its hash, and gives way to the next that falls on it. A map that drops its
+ * oldest entry cost as much for each record as all else that is done to write one.
+ */
 export function createRecordCache(): RecordCache {
-  const records = new Map<string, LedgerRecord>();
+  const slots = new Array<LedgerRecord | undefined>(SLOTS).fill(undefined);
   return {
-    find: (hash) => records.get(hash),
+    find(hash) {
+      const record = slots[slotOf(hash)];
+      return record?.hash === hash ? record : undefined;
+    },
     note(record) {
-      records.set(record.hash, record);
-      if (records.size <= MAX_RECORDS) return;
-      const [oldest] = records.keys();
-      if (oldest !== undefined) records.delete(oldest);
+      slots[slotOf(record.hash)] = record;
     },
   };
+}
+
+function slotOf(hash: string): number {
+  return Number.parseInt(hash.slice(0, SLOT_DIGITS), 16);
 }
