@@ -78,11 +78,12 @@ function viewOf(parts: WatchParts, signals: Interrupts): RunView {
 }
 
 /** Asked of the ledger: a failure may have left the turn open or closed it. */
-async function isLeftOpen({ runtime, run }: WatchParts, { status }: RunResult<unknown>): Promise<boolean> {
-  if (status !== 'failed') return false;
+async function isLeftOpen({ runtime, run }: WatchParts, result: RunResult<unknown>): Promise<boolean> {
+  if (result.status !== 'failed') return false;
+  // The process that has the session goes on with the turn.
+  if (result.error.kind === 'session-owned-elsewhere') return false;
   const reports = await runtime.recover(run.sessionId).catch(() => []);
-  // One that another process is at work on needs nobody.
-  return reports.some(({ owned }) => !owned);
+  return reports.length > 0;
 }
 
 async function showEvents({ run, cli }: WatchParts, view: RunView): Promise<void> {
