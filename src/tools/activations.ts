@@ -31,7 +31,7 @@ export interface PreparedActivation {
 
 /** The one way into the active set of a turn, whatever activates. */
 export interface Activations {
-  /** Asks the gate about the names that are deferred and live. Never rejects. */
+  /** Asks the gate, and keeps of what it lets through the names that are deferred and live. Never rejects. */
   prepare(request: ActivationRequest): Promise<PreparedActivation>;
 }
 
@@ -56,11 +56,8 @@ export function createActivations(parts: ActivationParts): Activations {
   const { catalogue } = parts;
   return {
     async prepare(request) {
-      const asked = request.names.filter(
-        (name) => catalogue.isDeferred(name) && parts.live(name) !== undefined,
-      );
       // The roster may change while the gate is asked.
-      const names = (await passGate(parts, request, asked)).filter((name) => parts.live(name) !== undefined);
+      const names = (await passGate(parts, request)).filter((name) => parts.live(name) !== undefined);
       if (names.length === 0) return NOTHING;
       return {
         names,
@@ -82,8 +79,7 @@ const NOTHING: PreparedActivation = {
 /** What the gate lets through; a refusal lets nothing through. */
 async function passGate(
   parts: ActivationParts,
-  { stepId, signal }: ActivationRequest,
-  names: readonly string[],
+  { names, stepId, signal }: ActivationRequest,
 ): Promise<readonly string[]> {
   if (names.length === 0) return names;
   const { sessionId, agentPath, turnId } = parts;

@@ -23,16 +23,17 @@ async function searchWith(args: Parameters<ReturnType<typeof reply>['call']>[1],
   return { result: lastResults(model, 1)[0] ?? '', records, model };
 }
 
-/** Deferred tools of one family, more than a search by words may load. */
-const manyTools = Array.from({ length: 9 }, (_, at) =>
+const reportTool = (name: string) =>
   defineTool({
-    name: `report_${at}`,
+    name,
     description: 'Writes a report.',
     inputSchema: z.object({ title: z.string() }),
     defer: 'always',
     execute: () => 'written',
-  }),
-);
+  });
+
+/** Deferred tools of one family, more than a search by words may load. */
+const manyTools = Array.from({ length: 9 }, (_, at) => reportTool(`report_${at}`));
 
 describe('placeholders', () => {
   it('SD-01 stand in the request by name, one line and no parameters', async () => {
@@ -125,8 +126,8 @@ describe('ToolSearch', () => {
   });
 
   it('SD-03 selects a bare name in any case, and that tool alone', async () => {
-    const { result } = await searchWith({ query: 'REPORT_3' }, manyTools);
-    expect(listsOf(result)).toEqual({ activated: ['report_3'] });
+    const { result } = await searchWith({ query: 'REPORT' }, [reportTool('report'), ...manyTools]);
+    expect(listsOf(result)).toEqual({ activated: ['report'] });
   });
 
   it.each([

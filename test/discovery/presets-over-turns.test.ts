@@ -1,13 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
-import type { Ledger } from '../../src/ledger/ledger.ts';
 import { createRuntime } from '../../src/runtime.ts';
 import { reply } from '../../src/testing/reply.ts';
-import { defineTool } from '../../src/tools/define-tool.ts';
 import type { DiscoveryPreset } from '../../src/tools/discovery-policy.ts';
 import { DRIVERS, type PlayedCall, PRESET_NAMES, presetTools } from '../support/discovery-presets.ts';
-import { portOf } from '../support/edited-ledger.ts';
 import { openLedger } from '../support/ledgers.ts';
+import { guarded, playOverRestart } from '../support/paused-run.ts';
 import { ofType } from '../support/run-events.ts';
 import { scriptedAgent } from '../support/scripted-agents.ts';
 
@@ -32,21 +29,6 @@ const OSLO = { city: 'Oslo' };
 
 function calling(call: PlayedCall | undefined) {
   return call === undefined ? [] : [reply().call(call.name, call.args)];
-}
-
-/** Asks before it runs, so that a turn can be left with it open; in every request of every preset. */
-const guarded = defineTool({
-  name: 'guarded',
-  description: 'Does what must be allowed.',
-  inputSchema: z.object({}),
-  needsApproval: true,
-  execute: () => 'allowed',
-});
-
-/** The store outlives the runtime that closes it. */
-function keptOpen(ledger: Ledger): Ledger {
-  const close = async () => undefined;
-  return { ...portOf(ledger), close, [Symbol.asyncDispose]: close };
 }
 
 describe.each(PRESET_NAMES)('XC-03 %s over turns and processes', (preset) => {
@@ -79,23 +61,10 @@ describe.each(PRESET_NAMES)('XC-03 %s over turns and processes', (preset) => {
       ...calling(use('get_weather', OSLO)),
       reply().text('Done.'),
     ];
-    const { model, agent } = scriptedAgent(script, {
-      tools: [...presetTools((name) => entries.push(name)), guarded],
-    });
-    const ledger = await openLedger('memory');
-    const first = createRuntime({ ledger: keptOpen(ledger) });
-    const run = first.run(agent, 'Go.', { discovery, onApproval: 'pause' });
-    expect(await run.result).toMatchObject({ status: 'paused' });
-    await first.close();
-
-    await using second = createRuntime({ ledger });
-    const [pending] = await second.approvals.pending({ sessionId: run.sessionId });
-    await second.approvals.decide(pending?.id ?? '', { decision: 'approve' });
-    const resumed = await second.resume(agent, run.sessionId).result;
-    expect(resumed).toMatchObject({ status: 'completed', text: 'Done.' });
+    const tools = [...presetTools((name) => entries.push(name)), guarded];
+    const { result, records } = await playOverRestart(script, { tools }, { discovery });
+    expect(result).toMatchObject({ status: 'completed', text: 'Done.' });
     expect(entries).toEqual(['get_weather']);
-    const opened = ofType(await ledger.read(run.sessionId), 'step.opened');
-    expect(opened.at(-1)?.data.active).toEqual(LOADED[preset]);
-    model.assertPlayedOut();
+    expect(ofType(records, 'step.opened').at(-1)?.data.active).toEqual(LOADED[preset]);
   });
 });
