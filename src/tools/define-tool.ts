@@ -7,6 +7,9 @@ import type { InputOf, InputSchema, Tool, ToolDefinition, TypedTool } from './to
 
 const TOOL_NAME = /^[A-Za-z0-9_.:-]{1,256}$/;
 
+/** Characters a tool name may have; what lists names for a model shows them whole. */
+export const MAX_TOOL_NAME_CHARS = 256;
+
 /** True for a name a tool may have; providers may still see an alias of it. */
 export function isToolName(name: unknown): name is string {
   return typeof name === 'string' && TOOL_NAME.test(name);

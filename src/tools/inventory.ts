@@ -1,4 +1,5 @@
 import type { BoundTool } from './binding.ts';
+import { MAX_TOOL_NAME_CHARS } from './define-tool.ts';
 import type { DiscoveryPolicy } from './discovery-policy.ts';
 import { safeName } from './safe-text.ts';
 
@@ -70,7 +71,12 @@ export function groupedNames(
   }
   return [...groups]
     .sort(([a], [b]) => byCodeUnit(a, b))
-    .map(([group, names]) => [safeName(group), names.sort(byCodeUnit).map((name) => safeName(name))]);
+    .map(([group, names]) => [safeName(group), names.sort(byCodeUnit).map(wholeName)]);
+}
+
+/** A canonical name, which is to be called: neutralised, never cut. */
+export function wholeName(name: string): string {
+  return safeName(name, MAX_TOOL_NAME_CHARS);
 }
 
 export function byCodeUnit(a: string, b: string): number {

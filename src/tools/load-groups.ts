@@ -2,7 +2,7 @@ import type { JsonObject } from '../ledger/content.ts';
 import type { BoundTool } from './binding.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { DiscoveryScope } from './discovery-scope.ts';
-import { groupedNames, UNGROUPED } from './inventory.ts';
+import { groupedNames, UNGROUPED, wholeName } from './inventory.ts';
 import { ownTool } from './own-tool.ts';
 import { RuntimeToolResult, runtimeTool } from './runtime-tool.ts';
 import { cutChars, safeName } from './safe-text.ts';
@@ -82,7 +82,7 @@ async function load(scope: DiscoveryScope, group: string, ctx: ToolContext): Pro
     ...members.filter(({ name }) => callable.has(name)).map(({ name }) => name),
   ]);
   const result: JsonObject = {
-    loaded: members.filter(({ name }) => active.has(name)).map(({ name }) => safeName(name)),
+    loaded: members.filter(({ name }) => active.has(name)).map(({ name }) => wholeName(name)),
   };
   const note = activation.takeNote();
   const text = note === undefined ? JSON.stringify(result) : `${JSON.stringify(result)}\n${note}`;

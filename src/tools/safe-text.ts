@@ -21,12 +21,17 @@ export function safeText(text: string, maxChars: number = MAX_TEXT_CHARS): strin
   return cutChars(stripUnseen(text, maxChars), maxChars);
 }
 
+/** Characters with which a name could end what it stands in: a quotation, a code span, a tag. */
+const DELIMITERS = /["`<>]/g;
+
 /**
- * An untrusted name made fit to be shown inside a line of a prompt: as {@link safeText}, and every run of white
- * space is one space. At most `maxChars` (default 64) UTF-16 code units.
+ * An untrusted name made fit to be shown inside a line of a prompt: as {@link safeText}, without quotes, backticks and
+ * angle brackets, and every run of white space is one space. A name of letters, digits and `_.:-` stays what it is. At
+ * most `maxChars` (default 64) UTF-16 code units.
  */
 export function safeName(name: string, maxChars: number = MAX_NAME_CHARS): string {
-  return cutChars(stripUnseen(name, maxChars).replace(/\s+/gu, ' ').trim(), maxChars);
+  const bare = stripUnseen(name, maxChars).replace(DELIMITERS, '').replace(/\s+/gu, ' ');
+  return cutChars(bare.trim(), maxChars);
 }
 
 /** True if `text` holds characters that {@link safeText} would remove, whatever its length. */

@@ -2,7 +2,7 @@ import type { JsonObject } from '../ledger/content.ts';
 import type { PreparedActivation } from './activations.ts';
 import type { DiscoveryScope } from './discovery-scope.ts';
 import type { FoundTools } from './find-tools.ts';
-import { safeName } from './safe-text.ts';
+import { wholeName } from './inventory.ts';
 import { signatureText } from './tool-signature.ts';
 
 /**
@@ -33,7 +33,7 @@ export function searchResultText(
 }
 
 function safeNames(names: readonly string[]): readonly string[] {
-  return names.map((name) => safeName(name));
+  return names.map(wholeName);
 }
 
 function listed(key: string, names: readonly string[]): JsonObject {

@@ -55,6 +55,11 @@ describe('safeName', () => {
     expect(safeName('  read\n\nfile\t now ')).toBe('read file now');
   });
 
+  it('removes what could end a quotation, a code span or a tag', () => {
+    expect(safeName('a`b"c</d>')).toBe('abc/d');
+    fc.assert(fc.property(fc.stringMatching(/^[A-Za-z0-9_.:-]{1,64}$/), (name) => safeName(name) === name));
+  });
+
   it('cuts at 64 characters by default', () => {
     expect(safeName('n'.repeat(65))).toBe(`${'n'.repeat(63)}…`);
   });
