@@ -85,14 +85,14 @@ export async function findTools(scope: FindScope, query: ToolQuery): Promise<Fou
 /** Names are taken as they are asked for, however many; only their schemas are bounded. */
 function findNamed(scope: FindScope, { names, missing }: Selection): FoundTools {
   const { catalogue, callable } = scope;
-  const isThere = (name: string) => callable.has(name) || scope.live(name) !== undefined;
+  const isGone = (name: string) => catalogue.isDeferred(name) && scope.live(name) === undefined;
   const fresh = names.flatMap((name) => (callable.has(name) ? [] : (scope.live(name) ?? [])));
   const within = bounded(fresh, fresh.length, catalogue.policy.maxSchemaChars);
   return {
     ...within,
     ranked: names,
-    alreadyActive: names.filter((name) => callable.has(name)),
-    missing: [...missing, ...names.filter((name) => !isThere(name))],
+    alreadyActive: names.filter((name) => callable.has(name) && !isGone(name)),
+    missing: [...missing, ...names.filter(isGone)],
     omitted: fresh.slice(within.found.length).map((bound) => bound.name),
   };
 }

@@ -6,7 +6,6 @@ import { safeText } from './safe-text.ts';
  * `maxChars`: half a schema would be a wrong one.
  */
 export function signatureText(bound: BoundTool, maxChars: number): string | undefined {
-  if (bound.schemaChars > maxChars) return undefined;
   const { name, description, inputSchema } = bound.definition;
   const json = JSON.stringify({ name, description, parameters: inputSchema });
   // Texts inside the schema are foreign too; nothing that JSON needs is among what is removed.

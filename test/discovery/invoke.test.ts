@@ -78,6 +78,21 @@ describe('tool_search of tools that are called through another', () => {
     expect(plain.entries).toEqual([]);
   });
 
+  it('shows the parameters of an inspected tool again only where it is verbose', async () => {
+    const { model } = await playInvoke([
+      inspect('get_weather'),
+      reply().call('tool_search', { query: 'get_weather' }),
+      reply().call('tool_search', { query: 'get_weather', verbose: true }),
+    ]);
+    expect(lastResults(model, 2)[0]).not.toContain('parameters');
+    expect(lastResults(model, 3)[0]).toContain('Name of the place.');
+  });
+
+  it('makes a tool active once, however often it is inspected', async () => {
+    const { records } = await playInvoke([inspect('get_weather'), inspect('get_weather')]);
+    expect(ofType(records, 'tools.activated')).toHaveLength(1);
+  });
+
   it('tells the namespaces in the system text', async () => {
     const { model } = await playInvoke([]);
     expect(model.requests[0]?.system).toContain('- outdoors (2)\n- post (1)');

@@ -45,6 +45,24 @@ describe('a tool withdrawn while its step runs', () => {
     expect(ofType(records, 'tools.activated').map(({ data }) => data.names)).toEqual([lists.activated]);
   });
 
+  it.each(['select:get_weather', 'get_weather', 'tells'])(
+    'SD-07 is not said to be callable because it was, for the query %s',
+    async (query) => {
+      const source = changingSource('mcp:world', presetTools());
+      const { model } = await playTurn(
+        'memory',
+        [
+          reply().call('ToolSearch', { query: 'select:get_weather,get_tides' }),
+          withdrawing(source).call('ToolSearch', { query }),
+          reply().text('Done.'),
+        ],
+        { agent: { toolSources: [source] }, run: { discovery: { preset: 'placeholder' } } },
+      );
+      const lists = JSON.parse(lastResults(model, 2)[0]?.split('\n')[0] ?? '');
+      expect(lists.alreadyActive ?? []).not.toContain('get_weather');
+    },
+  );
+
   it.each([{ city: 'Oslo' }, { town: 1 }])('SD-07 has no direct lane, for %j', async (args) => {
     const { entries, records } = await playLive((source) => withdrawing(source).call('get_weather', args));
     expect(entries).toEqual([]);
