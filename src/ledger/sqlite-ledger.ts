@@ -23,7 +23,7 @@ import { type AppendOrder, type CommitOutcome, SessionWriter } from './session-w
 import { assertSuitableSqlite, openForReading, prepareFile, sqliteVersion } from './sqlite-file.ts';
 import type { WriteKind, WriteOperations, WriteResults } from './sqlite-operations.ts';
 import { createOwner, isOwnerAlive, type Owner } from './sqlite-owner.ts';
-import { SqliteReader } from './sqlite-reader.ts';
+import { type OwnerCheck, SqliteReader } from './sqlite-reader.ts';
 
 /** Time between two looks for commits of other processes, while anybody waits. */
 const FOREIGN_COMMITS_MS = 250;
@@ -114,12 +114,12 @@ class SqliteLedger implements Ledger {
 
   async sessions(root?: string): Promise<readonly SessionSummary[]> {
     this.#assertOpen();
-    return this.#reader.sessions(root, (owner) => this.#isAlive(owner));
+    return this.#reader.sessions(root, this.#ownerCheck());
   }
 
   async listOpen(): Promise<readonly SessionSummary[]> {
     this.#assertOpen();
-    return this.#reader.open((owner) => this.#isAlive(owner));
+    return this.#reader.open(this.#ownerCheck());
   }
 
   tail(after: number, signal: AbortSignal): AsyncIterable<PositionedRecord> {
@@ -239,8 +239,16 @@ class SqliteLedger implements Ledger {
     return outcome.result;
   }
 
-  #isAlive(owner: string): boolean {
-    return owner === this.#owner?.token || isOwnerAlive(this.#path, owner);
+  /** For one listing: asking whether another process lives opens a file, and it may own many sessions. */
+  #ownerCheck(): OwnerCheck {
+    const alive = new Map<string, boolean>();
+    return (session, owner) => {
+      // Of its own sessions a ledger knows best: a writer that died holds nothing, though its lease still says so.
+      if (owner === this.#owner?.token) return this.#held.has(session);
+      const isAlive = alive.get(owner) ?? isOwnerAlive(this.#path, owner);
+      alive.set(owner, isAlive);
+      return isAlive;
+    };
   }
 }
 

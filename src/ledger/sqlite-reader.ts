@@ -57,6 +57,9 @@ interface LinkedRow {
 
 type Verified = Pick<Head, 'seq' | 'hash'>;
 
+/** Whether the owner a lease names holds the session. */
+export type OwnerCheck = (session: string, owner: string) => boolean;
+
 /** The reading side of a ledger file: one connection that cannot write, on the thread of the caller. */
 export class SqliteReader {
   readonly #database: DatabaseSync;
@@ -159,16 +162,16 @@ export class SqliteReader {
     return row === undefined ? 0 : numberIn(row, 'pos');
   }
 
-  sessions(root: string | undefined, isAlive: (owner: string) => boolean): readonly SessionSummary[] {
+  sessions(root: string | undefined, isOwned: OwnerCheck): readonly SessionSummary[] {
     const { sessions, family } = this.#statements;
     const rows = this.#ask(() => (root === undefined ? sessions.all() : family.all(root)));
-    return summarize(rows, isAlive);
+    return summarize(rows, isOwned);
   }
 
-  open(isAlive: (owner: string) => boolean): readonly SessionSummary[] {
+  open(isOwned: OwnerCheck): readonly SessionSummary[] {
     return summarize(
       this.#ask(() => this.#statements.open.all()),
-      isAlive,
+      isOwned,
     );
   }
 
@@ -302,19 +305,14 @@ function positioned(row: SqliteRow): PositionedRecord {
   };
 }
 
-function summarize(
-  rows: readonly SqliteRow[],
-  isAlive: (owner: string) => boolean,
-): readonly SessionSummary[] {
-  // Many sessions have one owner, and asking whether it lives opens a file.
-  const alive = new Map<string, boolean>();
+function summarize(rows: readonly SqliteRow[], isOwned: OwnerCheck): readonly SessionSummary[] {
   return rows.map((row) => {
     const parent = optionalTextIn(row, 'parent');
     const openTurn = optionalTextIn(row, 'open_turn');
     const owner = optionalTextIn(row, 'owner');
-    if (owner !== undefined && !alive.has(owner)) alive.set(owner, isAlive(owner));
+    const session = textIn(row, 'session');
     return {
-      sessionId: textIn(row, 'session'),
+      sessionId: session,
       rootId: textIn(row, 'root'),
       ...(parent === undefined ? {} : { parentId: parent }),
       agent: textIn(row, 'agent'),
@@ -322,7 +320,7 @@ function summarize(
       openedAt: numberIn(row, 'opened_at'),
       updatedAt: numberIn(row, 'updated_at'),
       ...(openTurn === undefined ? {} : { openTurn }),
-      owned: owner !== undefined && alive.get(owner) === true,
+      owned: owner !== undefined && isOwned(session, owner),
     };
   });
 }

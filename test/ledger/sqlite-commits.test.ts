@@ -12,13 +12,14 @@ const IMPATIENT = resolveLimits({ timeouts: { commitMs: 800 } });
 describe('W11 an append without an answer in time', () => {
   test('is indeterminate, and its writer is dead', async () => {
     await using folder = await ledgerFolder();
-    const { writer } = await openSession(folder);
+    const { ledger, writer } = await openSession(folder);
     using _ = writeLock(folder);
     const result = await writer.append(1, [note('b')]);
     expect(result).toMatchObject({ type: 'indeterminate', cause: { code: 'ledger-unavailable' } });
     expect(writer.lost.aborted).toBe(true);
     expect(writer.lost.reason).toMatchObject({ code: 'ledger-indeterminate' });
     expect(await writer.append(1, [note('c')])).toMatchObject({ type: 'rejected', reason: 'fenced' });
+    expect((await ledger.sessions())[0]?.owned).toBe(false);
   });
 
   test('takes those sent behind it with it', async () => {
