@@ -10,6 +10,7 @@ export {
 export { type FaultyLedger, faultyLedger } from './faulty-ledger.ts';
 export { type FaultyModel, faultyModel } from './faulty-model.ts';
 export { createGate, type Gate } from './gate.ts';
+export { type LedgerCase, type LedgerFactory, ledgerContract } from './ledger-contract.ts';
 export {
   type PairedCall,
   type PairedMessage,
