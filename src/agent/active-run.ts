@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts';
+import { isSwarmError } from '../errors.ts';
 import type { LiveBus } from '../events/live-bus.ts';
 import type { IdSource } from '../ids.ts';
 import type { NewRecord } from '../ledger/records.ts';
@@ -182,7 +183,8 @@ export async function steerTurn(
     await turn.session.log.commit([accepted]);
     queued = turn.steering.add(id, admitted.text);
     turn.session.steered();
-  } catch {
+  } catch (error) {
+    if (isSwarmError(error, 'ledger-limit')) return { delivered: false, reason: 'the text is too large' };
     // The session was lost while the text was on its way.
     return { delivered: false, reason: 'the turn is over' };
   } finally {

@@ -25,7 +25,8 @@ export interface SessionLog {
   readonly headSeq: number;
   /**
    * Resolves when the batch is durable, with its records in order.
-   * @throws SwarmError 'ledger-rejected' (nothing written), 'ledger-indeterminate' (unknown; the log is dead)
+   * @throws SwarmError 'ledger-rejected' and 'ledger-limit' (nothing written), 'ledger-indeterminate' (unknown; the
+   * log is dead)
    */
   commit(batch: readonly NewRecord[]): Promise<readonly LedgerRecord[]>;
   /** Waits for pending commits and gives the session up. Idempotent. */
@@ -123,7 +124,7 @@ function appendError(writer: LedgerWriter, result: Exclude<AppendResult, { type:
   const session = writer.identity.session;
   if (result.type === 'rejected') {
     return new SwarmError(
-      'ledger-rejected',
+      result.reason === 'limit' ? 'ledger-limit' : 'ledger-rejected',
       `append to ${session} rejected (${result.reason}): ${result.message}`,
     );
   }

@@ -1,3 +1,4 @@
+import { isSwarmError } from '../errors.ts';
 import { type CallId, operationIdOf } from '../ids.ts';
 import type { ArtifactRef, ToolOutput } from '../ledger/content.ts';
 import { storeOutput } from '../ledger/media.ts';
@@ -34,6 +35,8 @@ interface Outcome {
   readonly result?: RecordData<'tool.settled'>['result'];
   /** The whole of a result that is not in the record. */
   readonly whole?: Whole;
+  /** No record could hold the result, and `output` says so. */
+  readonly tooLarge?: true;
   /** Set for tools of the runtime: facts of the same batch, and what they take effect by. */
   readonly runtime?: RuntimeToolResult;
 }
@@ -338,6 +341,9 @@ async function commitOutcome(
     ]);
     outcome.runtime?.settled();
   } catch (error) {
+    if (isSwarmError(error, 'ledger-limit') && outcome.tooLarge !== true) {
+      return commitOutcome(call, bound, withoutOutput(bound, outcome), settling);
+    }
     machine.send({ type: 'COMMIT_FAILED', kind: errorCode(error) });
     throw error;
   }
@@ -345,6 +351,18 @@ async function commitOutcome(
   const how = outcome.status === 'success' ? 'success' : 'failure';
   scope.loopGate.note(bound.name, facts.args, how);
   return { type: 'settled', endsTurn: outcome.endsTurn };
+}
+
+/** The outcome of a call whose result no record can hold: the call ran, so its outcome must be written. */
+function withoutOutput(bound: BoundTool, { output, whole, result: _, ...outcome }: Outcome): Outcome {
+  const full = output.type === 'text' || output.type === 'error' ? output.text : JSON.stringify(output);
+  const text = `[${bound.name} ran; its result is larger than what can be shown, and was left out.]`;
+  return {
+    ...outcome,
+    output: { type: output.type === 'error' ? 'error' : 'text', text },
+    whole: whole ?? { text: full, mediaType: 'text/plain; charset=utf-8' },
+    tooLarge: true,
+  };
 }
 
 /** Keeps the whole result; a store that fails here costs the artifact, not the call. */

@@ -4,6 +4,7 @@ import type { Failure, LedgerRecord, NewRecord, RecordData } from '../ledger/rec
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { ModelFailure, StepReport } from '../model/adapter.ts';
 import type { AuxiliaryRequest } from '../tools/call-repair.ts';
+import { cutChars } from '../tools/safe-text.ts';
 import type { AttemptEnd } from './attempt.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 import type { StepPlan } from './step-runner.ts';
@@ -26,9 +27,29 @@ export const INTERRUPTED: Failure = {
   message: 'the process ended before the answer came',
 };
 
+/** What was shown of an answer that is not whole, as far as a record may hold it. */
 export function partialFacts(step: RunningStep, content: readonly AssistantPart[]): readonly NewRecord[] {
-  const shown = content.filter((part) => part.type === 'text' || part.type === 'reasoning');
+  // A character takes at most six bytes as JSON; what is partial anyway may end a little earlier.
+  let left = Math.floor(step.scope.plan.limits.ledger.maxBatchBytes / 8);
+  const shown = content.flatMap((part) => {
+    if ((part.type !== 'text' && part.type !== 'reasoning') || left <= 0) return [];
+    const text = cutChars(part.text, left);
+    left -= text.length;
+    return [{ ...part, text }];
+  });
   return shown.length === 0 ? [] : [messageFact(step, shown, true)];
+}
+
+/** An answer that is whole and larger than what may be written of one step. */
+export function tooLarge(report: StepReport): Extract<AttemptEnd, { type: 'failed' }> {
+  const message = 'the answer is larger than what the ledger keeps of one step';
+  const failure = { kind: 'malformed-response', detail: 'too-large', message } as const;
+  return {
+    type: 'failed',
+    cause: 'failure',
+    failure: { ...failure, retryable: false, phase: 'stream' },
+    report,
+  };
 }
 
 export function messageFact(

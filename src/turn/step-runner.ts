@@ -1,49 +1,21 @@
 import { sleep } from '../clock.ts';
 import { SwarmError } from '../errors.ts';
-import { type StepId, stepIdOf } from '../ids.ts';
-import type { Failure, LedgerRecord, NewRecord } from '../ledger/records.ts';
-import type { CallFacts } from '../ledger/turn-facts.ts';
-import type { FinishReason, StepReport } from '../model/adapter.ts';
-import { type CallRepair, createCallRepair } from '../tools/call-repair.ts';
+import { stepIdOf } from '../ids.ts';
+import type { Failure, NewRecord } from '../ledger/records.ts';
+import type { StepReport } from '../model/adapter.ts';
 import { type AttemptEnd, runAttempt } from './attempt.ts';
-import { type ReadCall, readCalls } from './call-records.ts';
 import type { ProjectedRequest } from './request-projection.ts';
 import { createRetryPolicy } from './retry-policy.ts';
+import { abortStep, completeStep, giveUp, leaveBackoff, type StepEnd } from './step-end.ts';
 import {
   changeOfTools,
   failureOf,
   INTERRUPTED,
   messageFact,
-  noteAuxiliary,
-  noteFailedUsage,
-  noteReported,
-  noteUsage,
-  partialFacts,
   type RunningStep,
-  responseOf,
   stepFact,
-  textOf,
 } from './step-facts.ts';
 import type { TurnScope } from './turn-scope.ts';
-
-/** What a step came to, all of it durable. */
-export type StepEnd =
-  | {
-      readonly type: 'completed';
-      readonly stepId: StepId;
-      /** In the order in which the model returned them. */
-      readonly calls: readonly CallFacts[];
-      readonly finish: FinishReason;
-      readonly text: string;
-    }
-  | { readonly type: 'failed'; readonly stepId: StepId; readonly failure: Failure }
-  | {
-      readonly type: 'overflow';
-      readonly stepId: StepId;
-      readonly failure: Failure;
-      readonly emitted: boolean;
-    }
-  | { readonly type: 'aborted'; readonly stepId: StepId; readonly text: string };
 
 /** A step to run. */
 export interface StepPlan {
@@ -160,9 +132,9 @@ async function settleAttempt(step: RunningStep, end: AttemptEnd): Promise<StepEn
   endStream(step, end);
   switch (end.type) {
     case 'completed':
-      return complete(step, end);
+      return completeStep(step, end);
     case 'aborted':
-      return abort(step, end.report);
+      return abortStep(step, end.report);
     case 'failed':
       return fail(step, end);
   }
@@ -189,97 +161,6 @@ function endStream(step: RunningStep, end: AttemptEnd): void {
 
 function reportOf(end: AttemptEnd): StepReport {
   return end.type === 'completed' ? end.outcome.report : end.report;
-}
-
-async function complete(
-  step: RunningStep,
-  end: Extract<AttemptEnd, { type: 'completed' }>,
-): Promise<StepEnd> {
-  const { scope, plan, machine, stepId } = step;
-  const { report, finish } = end.outcome;
-  const warnings = [...report.warnings, ...noteReported(step, report.usage)];
-  const repair = repairOf(scope, report);
-  const calls = await readCalls(report.calls, {
-    turnId: scope.turnId,
-    stepId,
-    binding: scope.tools.binding,
-    visible: plan.projected.visible,
-    availability: (route) => scope.tools.availability(route),
-    repair,
-    limits: scope.plan.limits,
-    ledger: scope.session.ledger,
-    open: finish.reason === 'length',
-  });
-  const committed = await scope.session.log.commit([
-    messageFact(step, report.content, false),
-    ...calls.map((call) => call.record),
-    ...(warnings.length === 0 ? [] : [stepFact(step, 'step.warned', { warnings })]),
-    stepFact(step, 'step.closed', {
-      status: 'completed',
-      attempts: step.attempt,
-      calls: calls.length,
-      finish: finish.reason,
-      ...(finish.raw === undefined ? {} : { rawFinish: finish.raw }),
-      ...responseOf(report),
-      ...(repair.requests.length === 0 ? {} : { auxiliary: [...repair.requests] }),
-    }),
-  ]);
-  noteAuxiliary(scope, repair.requests);
-  // A retried step has no authoritative usage: what its lost attempts cost is unknown.
-  const usageKnown = report.usage !== undefined && step.attempt === 1;
-  noteUsage(scope, report.usage, usageKnown);
-  machine.send({ type: 'OUTCOME_COMPLETED', calls: calls.length, usageKnown });
-  return {
-    type: 'completed',
-    stepId,
-    calls: callsOf(committed, calls),
-    finish: finish.reason,
-    text: textOf(report.content),
-  };
-}
-
-function repairOf({ plan, session, run, stop }: TurnScope, report: StepReport): CallRepair {
-  const repair = createCallRepair({
-    options: plan.discovery.repair,
-    model: plan.model,
-    clock: session.clock,
-    timeoutMs: plan.limits.timeouts.repairMs,
-    maxRequests: plan.limits.tools.maxRepairs,
-    signal: stop.signal,
-    mayAsk: () => !run.budget.isSpent([report, ...repair.requests].flatMap(({ usage }) => usage ?? [])),
-  });
-  return repair;
-}
-
-function callsOf(records: readonly LedgerRecord[], read: readonly ReadCall[]): readonly CallFacts[] {
-  const called = records.filter((record) => record.type === 'tool.called');
-  return called.map((record, index) => ({
-    callId: record.call ?? '',
-    stepId: record.step ?? '',
-    called: record,
-    args: read[index]?.args ?? record.data.args,
-  }));
-}
-
-async function abort(step: RunningStep, report: StepReport): Promise<StepEnd> {
-  const { scope, machine, stepId } = step;
-  // A turn that only leaves this process keeps its step open: another one asks again.
-  const leaves = scope.stop.cause?.type === 'detached';
-  const lost = { attempt: step.attempt, failure: INTERRUPTED, retryable: true };
-  await scope.session.log.commit([
-    ...partialFacts(step, report.content),
-    leaves
-      ? stepFact(step, 'attempt.failed', lost)
-      : stepFact(step, 'step.closed', {
-          status: 'aborted',
-          attempts: step.attempt,
-          calls: 0,
-          ...responseOf(report),
-        }),
-  ]);
-  noteUsage(scope, report.usage, report.usage !== undefined);
-  machine.send({ type: 'OUTCOME_ABORTED' });
-  return { type: 'aborted', stepId, text: textOf(report.content) };
 }
 
 async function fail(
@@ -323,62 +204,4 @@ async function backOff(step: RunningStep, delayMs: number, failure: Failure): Pr
   machine.send({ type: 'BACKOFF_ELAPSED' });
   scope.machine.send({ type: 'STEP_RESUMED', stepId, attempt: step.attempt });
   return 'again';
-}
-
-/** Ends a step between two attempts, with nothing of it on the way. */
-async function leaveBackoff(step: RunningStep, failure: Failure): Promise<StepEnd> {
-  const { scope, machine, stepId, attempt: attempts } = step;
-  const { cause } = scope.stop;
-  noteUsage(scope, undefined, false);
-  if (cause === undefined) {
-    const closed = { status: 'failed', attempts, calls: 0, failure } as const;
-    await scope.session.log.commit([stepFact(step, 'step.closed', closed)]);
-    machine.send({ type: 'OUTCOME_TERMINAL', kind: failure.kind });
-    return { type: 'failed', stepId, failure };
-  }
-  machine.send({ type: 'ABORT' });
-  // A turn that only leaves this process keeps its step open: another one asks again.
-  if (cause.type !== 'detached') {
-    const closed = { status: 'aborted', attempts, calls: 0 } as const;
-    await scope.session.log.commit([stepFact(step, 'step.closed', closed)]);
-  }
-  return { type: 'aborted', stepId, text: '' };
-}
-
-async function giveUp(
-  step: RunningStep,
-  end: Extract<AttemptEnd, { type: 'failed' }>,
-  before: readonly NewRecord[],
-): Promise<StepEnd> {
-  const { scope, machine, stepId } = step;
-  const failure = failureOf(end.failure);
-  await scope.session.log.commit([
-    ...partialFacts(step, end.report.content),
-    ...before,
-    stepFact(step, 'step.closed', {
-      status: 'failed',
-      attempts: step.attempt,
-      calls: 0,
-      failure,
-      ...responseOf(end.report),
-    }),
-  ]);
-  noteFailedUsage(step, end);
-  scope.progress.text = textOf(end.report.content);
-  if (failure.kind === 'context-overflow') {
-    machine.send({ type: 'OUTCOME_OVERFLOW', kind: failure.kind });
-    return {
-      type: 'overflow',
-      stepId,
-      failure,
-      emitted: end.report.emitted.text || end.report.emitted.toolActivity,
-    };
-  }
-  if (!machine.finished) {
-    machine.send({
-      type: end.cause === 'truncated' ? 'OUTCOME_TRUNCATED' : 'OUTCOME_TERMINAL',
-      kind: failure.kind,
-    });
-  }
-  return { type: 'failed', stepId, failure };
 }

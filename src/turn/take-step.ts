@@ -6,7 +6,8 @@ import { spentStep } from './left-step.ts';
 import type { ProjectedRequest } from './request-projection.ts';
 import { BUDGET_FAILURE, exceededRecord } from './run-budget.ts';
 import type { SteeringLease } from './steering-queue.ts';
-import { runStep, type StepEnd, type StepPlan } from './step-runner.ts';
+import type { StepEnd } from './step-end.ts';
+import { runStep, type StepPlan } from './step-runner.ts';
 import type { ToolView } from './tool-projection.ts';
 import type { TurnScope } from './turn-scope.ts';
 

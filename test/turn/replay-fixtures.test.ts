@@ -34,7 +34,13 @@ const FIXTURES: Readonly<Record<string, readonly ScriptedResponse[]>> = {
   ],
 };
 
-/** Plays a fixture and tells all of it: what was asked of the provider and what observers saw. */
+/** Hashes of requests stand for what is told whole beside them. */
+const withoutFingerprints = (key: string, value: unknown) => (key === 'sha256' ? undefined : value);
+
+/**
+ * Plays a fixture and tells all of it: what was asked of the provider and what observers saw, but for the place
+ * in the whole ledger, which is the store's own affair.
+ */
 async function play(name: string, kind: LedgerKind) {
   const clock = fakeClock();
   const spy = createToolSpy();
@@ -59,7 +65,6 @@ async function play(name: string, kind: LedgerKind) {
   return {
     result,
     requests: server.requests.map(({ body }) => body),
-    // The place in the whole ledger is the store's own affair.
     events: events.map(({ cursor: _, ...event }) => event),
   };
 }
@@ -67,6 +72,8 @@ async function play(name: string, kind: LedgerKind) {
 describe.each(Object.keys(FIXTURES))('the fixture %s', (name) => {
   it.each(LEDGER_KINDS)('MA-23 gives the same events and requests as ever (%s)', async (kind) => {
     const played = await play(name, kind);
-    await expect(`${JSON.stringify(played, null, 1)}\n`).toMatchFileSnapshot(`__snapshots__/${name}.txt`);
+    await expect(`${JSON.stringify(played, withoutFingerprints, 1)}\n`).toMatchFileSnapshot(
+      `__snapshots__/${name}.txt`,
+    );
   });
 });

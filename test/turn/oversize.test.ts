@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_LIMITS } from '../../src/limits.ts';
+import { createGate } from '../../src/testing/gate.ts';
+import { reply } from '../../src/testing/reply.ts';
+import { violationsOf } from '../support/invariants.ts';
+import { LEDGER_KINDS, openLedger } from '../support/ledgers.ts';
+import { ofType } from '../support/run-events.ts';
+import { scriptedAgent } from '../support/scripted-agents.ts';
+import { createToolSpy } from '../support/tool-spy.ts';
+import { watchedRuntime } from '../support/watched-runtime.ts';
+
+const { maxBatchBytes, maxBatchRecords } = DEFAULT_LIMITS.ledger;
+const HUGE = 'ü'.repeat(maxBatchBytes);
+
+describe.each(LEDGER_KINDS)('what no batch of the ledger holds (%s)', (kind) => {
+  it('an answer of too much text fails its turn, typed, and the session goes on', async () => {
+    const { model, agent } = scriptedAgent([reply().text(HUGE).usage(10, 5), reply().text('Short.')]);
+    const { runtime, ledger, misfits } = watchedRuntime({ ledger: await openLedger(kind) });
+    const run = runtime.run(agent, 'Go.', { sessionId: 'large' });
+    expect(await run.result).toMatchObject({
+      status: 'failed',
+      error: { kind: 'malformed-response', detail: 'too-large' },
+      usage: { total: { inputTokens: 10 } },
+    });
+    expect(model.requests).toHaveLength(1);
+    const [message] = ofType(await ledger.read('large'), 'assistant.message');
+    expect(message?.data).toMatchObject({ partial: true, content: [{ type: 'text' }] });
+    const next = runtime.run(agent, 'Shorter.', { sessionId: 'large' });
+    expect(await next.result).toMatchObject({ status: 'completed', text: 'Short.' });
+    expect(violationsOf({ records: await ledger.read('large') })).toEqual([]);
+    expect(misfits).toEqual([]);
+  });
+
+  it('an answer of too many calls fails its turn, and none of them runs', async () => {
+    const spy = createToolSpy();
+    const calls = Array.from({ length: maxBatchRecords }, (_, at) => ({
+      name: 'work',
+      args: { id: `${at}` },
+    }));
+    const { agent } = scriptedAgent([reply().text('All of them.').calls(calls)], {
+      tools: [spy.tool('work')],
+    });
+    const { runtime, ledger, misfits } = watchedRuntime({ ledger: await openLedger(kind) });
+    const run = runtime.run(agent, 'Go.');
+    expect(await run.result).toMatchObject({
+      status: 'failed',
+      text: 'All of them.',
+      error: { kind: 'malformed-response', detail: 'too-large' },
+    });
+    expect(spy.entries).toEqual([]);
+    expect(violationsOf({ records: await ledger.read(run.sessionId) })).toEqual([]);
+    expect(misfits).toEqual([]);
+  });
+
+  it('a result a tool may return and no record can hold is told to the model, and kept whole', async () => {
+    const { model, agent } = scriptedAgent([reply().call('work', { id: 'a' }), reply().text('Well.')], {
+      tools: [createToolSpy().tool('work', () => HUGE, { maxResultBytes: 10 * maxBatchBytes })],
+      limits: { tools: { maxResultLines: Number.POSITIVE_INFINITY } },
+    });
+    const { runtime, ledger, misfits } = watchedRuntime({ ledger: await openLedger(kind) });
+    const run = runtime.run(agent, 'Go.');
+    expect(await run.result).toMatchObject({ status: 'completed', text: 'Well.' });
+    const [settled] = ofType(await ledger.read(run.sessionId), 'tool.settled');
+    expect(settled?.data.status).toBe('success');
+    expect(model.requests[1]?.lastText).toMatch(/larger than/);
+    const ref = settled?.data.resultRef;
+    expect(ref && Buffer.from(await ledger.getArtifact(ref)).toString()).toBe(HUGE);
+    expect(misfits).toEqual([]);
+  });
+
+  it('an input and a text to steer with are refused, with why', async () => {
+    const gate = createGate();
+    const { agent } = scriptedAgent([reply().text('Done.').wait(gate)]);
+    const { runtime, ledger } = watchedRuntime({ ledger: await openLedger(kind) });
+    const run = runtime.run(agent, 'Go.', { sessionId: 'large' });
+    await gate.reached;
+    expect(await run.steer(HUGE)).toMatchObject({ delivered: false, reason: expect.stringMatching(/large/) });
+    gate.open();
+    expect(await run.result).toMatchObject({ status: 'completed' });
+    expect(await runtime.run(agent, HUGE, { sessionId: 'large' }).result).toMatchObject({
+      status: 'failed',
+      error: { kind: 'ledger-limit' },
+    });
+    expect(await runtime.recover()).toEqual([]);
+    expect(violationsOf({ records: await ledger.read('large') })).toEqual([]);
+  });
+
+  it('partial text of a cancelled answer is kept as far as it goes', async () => {
+    const gate = createGate();
+    const { agent } = scriptedAgent([reply().text(HUGE).wait(gate)]);
+    const { runtime, ledger } = watchedRuntime({ ledger: await openLedger(kind) });
+    const run = runtime.run(agent, 'Go.');
+    await gate.reached;
+    run.cancel();
+    expect(await run.result).toMatchObject({ status: 'cancelled' });
+    const [message] = ofType(await ledger.read(run.sessionId), 'assistant.message');
+    const [part] = message?.data.content ?? [];
+    expect(part?.type === 'text' && part.text.length).toBeGreaterThan(10_000);
+  });
+});
