@@ -15,6 +15,12 @@ import type { Tool } from '../tools/tool.ts';
 import { checkSourceNames, isToolSource, type ToolSource } from '../tools/tool-source.ts';
 import { checkedHooks } from './option-checks.ts';
 
+/** How an agent's history is folded. */
+export interface CompactionOptions {
+  /** Sums up, for example a cheaper one. Default: the model of the agent. */
+  readonly model?: Model;
+}
+
 /** Options of {@link defineAgent}. */
 export interface AgentDefinition<Context, Output = string> {
   /** One subject token: `[A-Za-z0-9_-]`, at most 64 characters. Shown in events and to other agents. */
@@ -30,6 +36,12 @@ export interface AgentDefinition<Context, Output = string> {
   readonly toolSources?: readonly ToolSource<Context>[];
   /** How this agent finds tools that are not in every request. */
   readonly discovery?: DiscoveryOptions;
+  /**
+   * Folds history that grows too long for the model into a summary, at the border of two steps. Default: on where the
+   * model has a `contextWindow`, with its own requests for the summary; an agent that another one asks has it only if
+   * it is given here. `false` turns it off.
+   */
+  readonly compaction?: CompactionOptions | false;
   /**
    * What a run yields as `result.output`, instead of its text. Asked for by the provider's own means where the model
    * says it has them, else by a tool; checked; a wrong one gets one further step with what is wrong about it, then the
@@ -57,6 +69,7 @@ export interface Agent<out Output = string, in Context = unknown> {
   /** The tools, checked and prepared once: the ceiling of every turn of this agent. */
   readonly binding: Binding;
   readonly discovery: DiscoveryOptions | undefined;
+  readonly compaction: CompactionOptions | false | undefined;
   /** The schema of its output, prepared once. */
   readonly output: OutputContract | undefined;
   readonly permission: PermissionPolicy | undefined;
@@ -103,6 +116,12 @@ const definitionSchema = z.strictObject({
     )
     .optional(),
   discovery: z.custom<DiscoveryOptions>((value) => typeof value === 'object' && value !== null).optional(),
+  compaction: z
+    .union([
+      z.literal(false),
+      z.strictObject({ model: z.custom<Model>(isModel, 'must be a model').optional() }),
+    ])
+    .optional(),
   output: z.custom<z.ZodType>(isZodSchema, 'must be a zod 4 schema').optional(),
   permission: z
     .custom<PermissionPolicy>((value) => typeof value === 'function', 'must be a function')
@@ -147,6 +166,7 @@ export function defineAgent<Context = unknown, Output = string>(
     toolSources,
     binding: bindTools(tools, { reservedNames: RESERVED_TOOL_NAMES }),
     discovery: definition.discovery,
+    compaction: definition.compaction,
     output: outputOf(given),
     permission: given.permission,
     limits: Object.freeze({ ...given.limits }),

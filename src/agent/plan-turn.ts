@@ -11,6 +11,7 @@ import { createLiveTools, type LiveTools } from '../tools/live-binding.ts';
 import { narrowBinding } from '../tools/narrow-binding.ts';
 import { RESERVED_TOOL_NAMES } from '../tools/reserved-names.ts';
 import type { ToolSource } from '../tools/tool-source.ts';
+import type { CompactionPlan } from '../turn/compaction.ts';
 import type { TurnPlan } from '../turn/turn-scope.ts';
 import type { AnyAgent } from './define-agent.ts';
 import type { SessionParts } from './session-actor.ts';
@@ -59,8 +60,14 @@ export function planTurn(agent: AnyAgent, parts: SessionParts, request: PlanRequ
     // A placeholder stands for what its source has at the moment of the call.
     ...(live === undefined || discovery.wire === 'absent' ? {} : { isLive: (name) => live.isOffered(name) }),
     ...(agent.output === undefined ? {} : { output: { contract: agent.output, mode: outputModeOf(agent) } }),
+    ...(agent.compaction === false ? {} : { compaction: compactionOf(agent) }),
     answersAtLastStep: false,
   };
+}
+
+function compactionOf({ compaction }: AnyAgent): CompactionPlan {
+  if (compaction === undefined || compaction === false) return { isGiven: false };
+  return { ...compaction, isGiven: true };
 }
 
 function outputModeOf({ model }: AnyAgent): 'native' | 'submit' {

@@ -309,10 +309,28 @@ export const EVENT_DATA = {
   'message.refused': eventData({ from: text, reason: text }, none),
 
   'compaction.committed': eventData(
-    { coversSeq: count, fromChars: count, toChars: count, summaryRef: artifactRefSchema.optional() },
+    {
+      trigger: z.enum(['capacity', 'overflow']),
+      coversSeq: count,
+      messages: count,
+      fromChars: count,
+      toChars: count,
+      requests: count,
+      usage: usageSchema.optional(),
+    },
     { summary: text },
   ),
-  'compaction.skipped': eventData({ reason: text }, none),
+  'compaction.skipped': eventData(
+    {
+      trigger: z.enum(['capacity', 'overflow']),
+      reason: text,
+      /** The request was sent as it was. */
+      fits: flag,
+      requests: count,
+      usage: usageSchema.optional(),
+    },
+    none,
+  ),
 
   'budget.exceeded': eventData({ budget: text, limit: z.number(), used: z.number() }, none),
 

@@ -165,6 +165,14 @@ export const EVENT_TABLE: EventTable = {
     }),
   },
 
+  'compaction.committed': {
+    type: 'compaction.committed',
+    actor: 'runtime',
+    facts: ({ summary: _, ...facts }) => facts,
+    content: ({ summary }) => ({ summary }),
+  },
+  'compaction.skipped': { type: 'compaction.skipped', actor: 'runtime', facts: (data) => data },
+
   'output.rejected': null,
 
   'steering.accepted': {

@@ -8,6 +8,7 @@ import {
   usageSchema,
   userPartSchema,
 } from './content.ts';
+import { CONTEXT_RECORD_DATA } from './context-records.ts';
 
 const id = z.string().min(1).max(256);
 const hash = z.string().regex(/^[0-9a-f]{64}$/);
@@ -287,8 +288,7 @@ export const RECORD_DATA = {
     excluded: z.array(z.strictObject({ name: text, source: text, reason: text })),
   }),
 
-  /** An output that breaks the schema of its agent. `text` is what the model is told; after a call its result says it. */
-  'output.rejected': z.strictObject({ attempt: count, via: z.enum(['text', 'call']), text }),
+  ...CONTEXT_RECORD_DATA,
 
   'steering.accepted': z.strictObject({ id, text, actor: text.optional() }),
   'steering.injected': z.strictObject({ ids: z.array(id) }),

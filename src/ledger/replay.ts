@@ -29,6 +29,8 @@ export function replayTurn(records: readonly LedgerRecord[], turnId: string): Tu
     closing: false,
     stepOpen: false,
     projectsAgain: false,
+    hadStep: false,
+    goesOn: false,
     whilePaused: undefined,
   };
   for (const record of records) {
@@ -50,6 +52,10 @@ interface ReplayFold {
   closing: boolean;
   /** A step is open. */
   stepOpen: boolean;
+  /** A step was closed. */
+  hadStep: boolean;
+  /** The turn was told to take another step, which is not open yet. */
+  goesOn: boolean;
   /** The turn was resumed with a step open: its request is projected again. */
   projectsAgain: boolean;
   /** What happened since the turn was paused: its machine lives nowhere, and is told when it goes on. */
@@ -88,8 +94,11 @@ function turnEventsOf(fold: ReplayFold, record: LedgerRecord): readonly TurnEven
     case 'request.prepared':
       return projectedAgain(fold);
     case 'step.opened':
-      fold.stepOpen = true;
-      return [...(record.data.index > 1 ? [{ type: 'CONTINUE' } as const] : []), { type: 'PROJECTED' }];
+      return stepOpened(fold, record);
+    case 'compaction.committed':
+      return folded(fold, record.data.trigger, { type: 'COMPACTED' });
+    case 'compaction.skipped':
+      return foldSkipped(fold, record);
     case 'attempt.retry-scheduled':
       return [{ type: 'STEP_BACKOFF', stepId: record.step ?? '', delayMs: record.data.delayMs }];
     case 'attempt.started':
@@ -113,6 +122,34 @@ function turnEventsOf(fold: ReplayFold, record: LedgerRecord): readonly TurnEven
   }
 }
 
+function stepOpened(fold: ReplayFold, { data }: RecordOf<'step.opened'>): readonly TurnEvent[] {
+  fold.stepOpen = true;
+  const events = [...(data.index > 1 ? nextStep(fold) : []), { type: 'PROJECTED' } as const];
+  fold.goesOn = false;
+  return events;
+}
+
+/** Said once for each step, by the first fact that shows it. */
+function nextStep(fold: ReplayFold): readonly TurnEvent[] {
+  if (fold.goesOn) return [];
+  fold.goesOn = true;
+  return [{ type: 'CONTINUE' }];
+}
+
+/** A fold stands between two steps: the turn had decided to go on. */
+function folded(fold: ReplayFold, trigger: 'capacity' | 'overflow', end: TurnEvent): readonly TurnEvent[] {
+  if (trigger === 'overflow') return [];
+  const goesOn = fold.stepOpen || !fold.hadStep ? [] : nextStep(fold);
+  return [...goesOn, { type: 'NEEDS_COMPACTION' }, end];
+}
+
+function foldSkipped(fold: ReplayFold, { data }: RecordOf<'compaction.skipped'>): readonly TurnEvent[] {
+  const { trigger, fits } = data;
+  if (trigger === 'capacity' && !fits) fold.closing = true;
+  const kind = 'context-budget-exhausted';
+  return folded(fold, trigger, { type: 'COMPACTION_FAILED', kind, underWindow: fits });
+}
+
 function projectedAgain(fold: ReplayFold): readonly TurnEvent[] {
   if (!fold.projectsAgain) return [];
   fold.projectsAgain = false;
@@ -123,6 +160,7 @@ function stepClosed(fold: ReplayFold, record: RecordOf<'step.closed'>): readonly
   const stepId = record.step ?? '';
   const { status, calls, failure } = record.data;
   fold.stepOpen = false;
+  fold.hadStep = true;
   if (status === 'completed') return [{ type: 'STEP_COMPLETED', stepId, calls }];
   if (status === 'aborted') return [];
   fold.closing = true;

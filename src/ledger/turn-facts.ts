@@ -64,7 +64,12 @@ export interface TurnFacts {
   readonly steering: readonly RecordOf<'steering.accepted'>[];
   /** Steps whose output was rejected. */
   readonly rejectedOutputs: readonly string[];
+  /** Folds that were made or tried. */
+  readonly compactions: readonly CompactionFact[];
 }
+
+/** What became of a fold. */
+export type CompactionFact = RecordOf<'compaction.committed'> | RecordOf<'compaction.skipped'>;
 
 /** What is known of a live tool: who offers it, and its schema hash. */
 export interface ToolPin {
@@ -90,7 +95,10 @@ export interface SessionFacts {
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 type MutableStep = Mutable<Omit<StepFacts, 'callIds'>> & { callIds: string[] };
 type MutableCall = Mutable<CallFacts>;
-type MutableTurn = Mutable<Omit<TurnFacts, 'steps' | 'calls' | 'steering' | 'rejectedOutputs'>> & {
+type MutableTurn = Mutable<
+  Omit<TurnFacts, 'steps' | 'calls' | 'steering' | 'rejectedOutputs' | 'compactions'>
+> & {
+  compactions: CompactionFact[];
   steps: MutableStep[];
   calls: Map<string, MutableCall>;
   steering: RecordOf<'steering.accepted'>[];
@@ -147,6 +155,7 @@ function newTurn(record: RecordOf<'turn.opened'>): MutableTurn {
     calls: new Map(),
     steering: [],
     rejectedOutputs: [],
+    compactions: [],
   };
 }
 
@@ -160,6 +169,10 @@ function foldTurn(turn: MutableTurn, record: LedgerRecord): void {
       return;
     case 'turn.closed':
       turn.closed = record;
+      return;
+    case 'compaction.committed':
+    case 'compaction.skipped':
+      turn.compactions.push(record);
       return;
     case 'output.rejected':
       turn.rejectedOutputs.push(record.step ?? '');

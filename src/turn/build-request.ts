@@ -4,7 +4,8 @@ import type { Failure } from '../ledger/records.ts';
 import type { PromptMessage } from '../model/adapter.ts';
 import type { BoundTool } from '../tools/binding.ts';
 import type { WireForm } from '../tools/placeholder-tools.ts';
-import { type Capacity, capacityOf, judgeCapacity } from './capacity.ts';
+import { type Capacity, type CapacityVerdict, capacityOf, judgeCapacity } from './capacity.ts';
+import { type FoldRefusal, foldHistory } from './compaction.ts';
 import { applyPruning, type PruneReason, planPruning } from './prune-results.ts';
 import { type ProjectedRequest, projectRequest } from './request-projection.ts';
 import { CHARS_PER_TOKEN } from './token-estimate.ts';
@@ -27,22 +28,61 @@ export type Projection =
 
 /**
  * Builds the request of one step: history from the ledger, tools, gates, pruning, and one verdict on what is really
- * sent. Nothing of it is durable.
+ * sent; history that takes too much is folded first. Nothing else of it is durable.
  */
 export async function buildRequest(
   scope: TurnScope,
   index: number,
   steering: readonly PromptMessage[],
 ): Promise<Projection> {
-  const made = await makeRequest(scope, index, steering);
-  if (made.type === 'failed') return made;
+  const first = await makeRequest(scope, index, steering);
+  if (first.type === 'failed') return first;
+  const sized = sizeUp(scope, first);
+  if (!wantsFold(scope, sized)) return judged(scope, index, sized, 'no_safe_completed_span');
+  const { tokens, room, verdict, made } = sized;
+  const fits = verdict !== 'over';
+  const fold = await foldHistory(scope, { trigger: 'capacity', tokens, room, fits, history: made.history });
+  if (fold.type === 'refused') {
+    scope.context.skippedAt = tokens;
+    return judged(scope, index, sized, fold.reason);
+  }
+  const second = await makeRequest(scope, index, steering);
+  if (second.type === 'failed') return second;
+  return judged(scope, index, sizeUp(scope, second), 'head_anchor_exceeds_capacity');
+}
+
+interface Sized {
+  readonly made: Extract<Made, { type: 'made' }>;
+  readonly tokens: number;
+  readonly room: Capacity | undefined;
+  readonly verdict: CapacityVerdict;
+}
+
+function sizeUp(scope: TurnScope, made: Sized['made']): Sized {
   const tokens = scope.context.estimate.of(made.projected.size.tokens);
   const room = roomOf(scope);
-  if (room !== undefined && judgeCapacity(tokens, room) === 'over') {
-    const message = `the request has about ${tokens} tokens, the window of the model ${room.windowTokens}`;
-    return failed('context-budget-exhausted', message, 'no_safe_completed_span');
-  }
-  return passStepGate(scope, index, made);
+  return { made, tokens, room, verdict: judgeCapacity(tokens, room) };
+}
+
+/** After a fold that could not be made, the next attempt waits until a tenth more has come, or the window is full. */
+function wantsFold(scope: TurnScope, { tokens, verdict }: Sized): boolean {
+  const { skippedAt } = scope.context;
+  if (verdict === 'fits') return false;
+  return verdict === 'over' || skippedAt === undefined || tokens > skippedAt * 1.1;
+}
+
+/** The last word on a request: under the window it is sent, whatever became of the fold. */
+function judged(
+  scope: TurnScope,
+  index: number,
+  sized: Sized,
+  detail: FoldRefusal,
+): Projection | Promise<Projection> {
+  const { made, tokens, room, verdict } = sized;
+  if (scope.stop.cause !== undefined) return failed('interrupted', 'the turn was stopped');
+  if (verdict !== 'over') return passStepGate(scope, index, made);
+  const message = `the request has about ${tokens} tokens, the window of the model ${room?.windowTokens ?? 0}`;
+  return failed('context-budget-exhausted', message, detail);
 }
 
 function roomOf({ plan }: TurnScope): Capacity | undefined {
@@ -53,6 +93,8 @@ type Made =
   | Extract<Projection, { type: 'failed' }>
   | {
       readonly type: 'made';
+      /** The history as it would be sent, without what is not in the ledger. */
+      readonly history: readonly PromptMessage[];
       readonly projected: ProjectedRequest;
       readonly view: ToolView;
     };
@@ -66,7 +108,7 @@ async function makeRequest(
   const history = await readHistory(scope);
   if (history.type === 'failed') return history;
   const pruned = prunedIn(scope, history.messages);
-  if (pruned.size > 0) scope.tools.showReader();
+  if (pruned.size > 0 || isFolded(scope)) scope.tools.showReader();
   const view = projectTools(scope, index >= plan.limits.steps);
   if (view.visible.length > plan.limits.visibleTools) {
     const message = `${view.visible.length} tools are visible, ${plan.limits.visibleTools} may be`;
@@ -83,7 +125,13 @@ async function makeRequest(
   const { conversation } = scope.session;
   const messages = applyPruning(gated.draft.messages, pruned, conversation.placeOf);
   const projected = projectRequest(scope, { ...gated.draft, messages, toolChoice: view.toolChoice });
-  return { type: 'made', projected, view };
+  const sent = applyPruning(history.messages, pruned, conversation.placeOf);
+  return { type: 'made', history: sent, projected, view };
+}
+
+/** Results of this turn lie behind a checkpoint, which may name them. */
+function isFolded({ session, turnId }: TurnScope): boolean {
+  return session.conversation.places.some(({ kind, turn }) => kind === 'checkpoint' && turn === turnId);
 }
 
 function prunedIn(scope: TurnScope, messages: readonly PromptMessage[]): ReadonlyMap<string, PruneReason> {

@@ -6,6 +6,7 @@ import { loadOutput, loadParts } from '../ledger/media.ts';
 import type { LedgerRecord, RecordOf } from '../ledger/records.ts';
 import type { PromptAssistantPart, PromptCall, PromptMessage, PromptToolResult } from '../model/adapter.ts';
 import { invocationOf } from '../tools/invoke-tools.ts';
+import { foldMessages, type MessagePlace } from './fold-span.ts';
 import type { ResultPlace } from './prune-results.ts';
 
 /** A call of the history with what is needed to replay it. */
@@ -27,8 +28,8 @@ interface OpenStep {
 
 /**
  * The messages a session's facts amount to. Grows with the ledger and only at its end: each request's
- * messages extend those of the one before, so a provider's prompt cache keeps its prefix. A call and its
- * result are appended together or not at all.
+ * messages extend those of the one before, so a provider's prompt cache keeps its prefix; only a checkpoint
+ * takes the place of what it covers. A call and its result are appended together or not at all.
  */
 export interface Conversation {
   /**
@@ -46,13 +47,6 @@ export interface Conversation {
   seqOf(handle: string): number | undefined;
   /** Sequence up to which facts are included. */
   readonly upToSeq: number;
-}
-
-/** Where a message comes from. All messages of one step have the same `seq`, that of the fact that completed it. */
-export interface MessagePlace {
-  readonly kind: 'input' | 'step' | 'told' | 'partial' | 'checkpoint';
-  readonly seq: number;
-  readonly turn: string;
 }
 
 /** `replayName` maps a stored tool name to one every provider accepts. */
@@ -138,6 +132,9 @@ class Fold {
       case 'tool.settled':
         this.#addResult(record, await loadOutput(record.data.output, this.#ledger));
         break;
+      case 'compaction.committed':
+        this.#fold(record);
+        break;
       case 'output.rejected':
         if (record.data.via === 'text') this.#push(record, 'told', userText(record.data.text));
         break;
@@ -162,6 +159,15 @@ class Fold {
     if (partial === undefined || closed.data.status === 'completed') return;
     const message = partialMessage(partial);
     if (message !== undefined) this.#push(closed, 'partial', message);
+  }
+
+  /** What the checkpoint covers is let go of; what was handed out before stays as it was. */
+  #fold({ turn = '', seq, data }: RecordOf<'compaction.committed'>): void {
+    const { coversSeq, summary } = data;
+    const folded = foldMessages(this, { turn, seq, coversSeq, summary });
+    this.messages = [...folded.messages];
+    this.places = [...folded.places];
+    for (const [wireId, place] of this.results) if (place.seq <= coversSeq) this.results.delete(wireId);
   }
 
   #push(record: LedgerRecord, kind: MessagePlace['kind'], ...messages: readonly PromptMessage[]): void {

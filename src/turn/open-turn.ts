@@ -14,6 +14,7 @@ import { ApprovalDesk } from '../tools/approvals.ts';
 import { createLoopGate } from '../tools/loop-gate.ts';
 import type { IndeterminateDecision } from '../tools/reconcile-call.ts';
 import { causeText } from './close-turn.ts';
+import { noteSummary } from './compaction.ts';
 import type { BudgetOptions } from './run-budget.ts';
 import { createSteeringQueue } from './steering-queue.ts';
 import { noteAuxiliary } from './step-facts.ts';
@@ -57,6 +58,7 @@ export function restoreTurnScope(
   });
   for (const call of facts.calls.values()) restoreCall(scope, call);
   for (const step of facts.steps) restoreStep(scope, step);
+  for (const { data } of facts.compactions) noteSummary(scope, data);
   scope.progress.toolCalls = facts.calls.size;
   return scope;
 }
@@ -247,6 +249,8 @@ function resumingStage(
     const { attempts, openAttempt } = step;
     return { type: 'project', reopened: { attempts, openAttempt: openAttempt !== undefined } };
   }
+  // The turn had gone on: its next request was being made.
+  if ((facts.compactions.at(-1)?.seq ?? 0) > step.closed.seq) return { type: 'project' };
   const { status, failure, finish } = step.closed.data;
   // The process ended between the end of the step and that of its turn: the turn ends the same way now.
   if (status === 'failed' && failure !== undefined) scope.stop.stop({ type: 'failed', failure });

@@ -15,6 +15,7 @@ import type { DiscoveryPolicy } from '../tools/discovery-policy.ts';
 import type { LiveTools } from '../tools/live-binding.ts';
 import type { LoopGate } from '../tools/loop-gate.ts';
 import type { PermissionPolicy } from '../tools/permission.ts';
+import type { CompactionPlan } from './compaction.ts';
 import type { Conversation } from './conversation.ts';
 import type { RunBudget } from './run-budget.ts';
 import type { SteeringQueue } from './steering-queue.ts';
@@ -43,6 +44,8 @@ export interface TurnPlan {
   readonly discovery: DiscoveryPolicy;
   /** Whether the source of a bound tool still has it; asked anew for each call. Absent: every source has what it gave. */
   readonly isLive?: (name: string) => boolean;
+  /** How the history is folded; absent where it never is. */
+  readonly compaction?: CompactionPlan;
   /** What the turn must yield beside text. */
   readonly output?: OutputPlan;
   /** The last allowed step may call no tool, so that it brings an answer. */
@@ -110,6 +113,8 @@ export type ToolsMeasure = NonNullable<RecordData<'turn.closed'>['tools']>;
 /** What a turn has learned of the room for its requests. */
 export interface ContextState {
   readonly estimate: TokenEstimate;
+  /** Tokens of the request for which no fold could be made: the next attempt waits until there is more to fold. */
+  skippedAt?: number;
 }
 
 /** Counters of a turn; they go on after a resume. */

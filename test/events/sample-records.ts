@@ -170,6 +170,19 @@ export const SAMPLES: { readonly [T in RecordType]?: readonly RecordData<T>[] } 
     { status: 'failed', attempts: 2, calls: 0, failure, modelId: 'm', responseId: 'x' },
     { status: 'aborted', attempts: 1, calls: 0 },
   ],
+  'compaction.committed': [
+    {
+      trigger: 'capacity',
+      coversSeq: 20,
+      messages: 9,
+      fromChars: 90_000,
+      toChars: 1_200,
+      summary: `so far ${SPOKEN}`,
+      requests: 1,
+      usage,
+    },
+  ],
+  'compaction.skipped': [{ trigger: 'overflow', reason: 'summarizer_failed', fits: false, requests: 3 }],
   'turn.closed': [
     {
       status: 'failed',

@@ -110,7 +110,15 @@ function beforeRequest({ messages, durable }: SeenRequest, at: number): readonly
   const called = durable.filter((one): one is RecordOf<'tool.called'> => one.type === 'tool.called');
   for (const one of durable) if (one.call !== undefined) noteResult(results, one);
   const unsettled = called.flatMap(({ call = '' }) => (results.has(call) ? [] : [call]));
-  const owed = called.map(({ call = '' }) => results.get(call) ?? '');
+  // A request for a summary carries none; others carry what no checkpoint stands for.
+  const isSummary = messages[0]?.text.startsWith('<transcript>') === true;
+  const covered = Math.max(
+    0,
+    ...durable.map((one) => (one.type === 'compaction.committed' ? one.data.coversSeq : 0)),
+  );
+  const owed = called
+    .filter(({ seq }) => !isSummary && seq > covered)
+    .map(({ call = '' }) => results.get(call) ?? '');
   const carried = messages.filter(({ role }) => role === 'tool').map(({ text }) => text);
   const differs = unsettled.length === 0 && JSON.stringify(owed) !== JSON.stringify(carried);
   return [
@@ -151,6 +159,8 @@ function steeringIn({ messages, durable }: SeenRequest, at: number): readonly st
     }
   }
   const said = messages.filter(({ role }) => role === 'user').map(({ text }) => text);
+  // A summary is asked for beside the turn.
+  if (messages[0]?.text.startsWith('<transcript>') === true) return [];
   return [...owed].flatMap(([text, times]) => {
     const found = said.reduce((sum, one) => sum + one.split(text).length - 1, 0);
     return found === times ? [] : [`I11 request ${at}: ${JSON.stringify(text)} ${found} times, not ${times}`];
