@@ -26,6 +26,7 @@ function pendingOf(
     sessionId,
     agentPath,
     requestedAt,
+    rememberable: request.rememberable,
     ...(request.expiresAt === undefined ? {} : { expiresAt: request.expiresAt }),
     ...(request.question === undefined ? {} : { question: request.question }),
   };

@@ -2,7 +2,6 @@ import type { Key } from 'node:readline';
 import type { JsonObject, JsonValue } from '../ledger/content.ts';
 import type { ApprovalDecision } from '../tools/approval-decisions.ts';
 import type { PendingApproval } from '../tools/approvals.ts';
-import type { QueuedApproval } from './approval-queue.ts';
 import { readJsonObject } from './json-object.ts';
 import { createLineEditor, type EditedLine, type LineEditor } from './line-editor.ts';
 
@@ -12,7 +11,6 @@ export type DialogMode = 'choose' | 'edit' | 'deny' | 'answer' | 'deciding';
 /** All that is shown of a dialog. */
 export interface DialogState {
   readonly request: PendingApproval;
-  readonly isRememberable: boolean;
   readonly mode: DialogMode;
   /** What is being typed, in every mode with a line to type. */
   readonly typed: EditedLine | undefined;
@@ -21,7 +19,7 @@ export interface DialogState {
 }
 
 export interface DialogOptions {
-  readonly queued: QueuedApproval;
+  readonly request: PendingApproval;
   decide(id: string, decision: ApprovalDecision): Promise<void>;
   /** Called when what is shown has changed without a key. */
   changed(): void;
@@ -41,10 +39,8 @@ export class ApprovalDialog {
   }
 
   get state(): DialogState {
-    const { request, isRememberable } = this.#options.queued;
     return {
-      request,
-      isRememberable,
+      request: this.#options.request,
       mode: this.#mode,
       typed: this.#editor?.line,
       complaint: this.#complaint,
@@ -65,18 +61,18 @@ export class ApprovalDialog {
   }
 
   #begin(): void {
-    if (this.#options.queued.request.kind === 'question') this.#type('answer', '');
+    if (this.#options.request.kind === 'question') this.#type('answer', '');
     else this.#show('choose');
   }
 
   #choose(text: string | undefined): void {
-    const { request, isRememberable } = this.#options.queued;
+    const { input, rememberable } = this.#options.request;
     const key = text?.toLowerCase();
     if (key === 'y') this.#decide({ decision: 'approve' });
-    else if (key === 't' && isRememberable) this.#decide({ decision: 'approve', scope: 'turn' });
-    else if (key === 's' && isRememberable) this.#decide({ decision: 'approve', scope: 'session' });
+    else if (key === 't' && rememberable) this.#decide({ decision: 'approve', scope: 'turn' });
+    else if (key === 's' && rememberable) this.#decide({ decision: 'approve', scope: 'session' });
     else if (key === 'n') this.#type('deny', '');
-    else if (key === 'e') this.#type('edit', JSON.stringify(request.input));
+    else if (key === 'e') this.#type('edit', JSON.stringify(input));
   }
 
   /** Escape: a question that nobody answers is denied, everything else goes back to the choice. */
@@ -92,7 +88,7 @@ export class ApprovalDialog {
     } else if (this.#mode === 'edit') this.#runEdited(typed);
     else if (words === '') this.#type('answer', '');
     else {
-      const option = optionsOf(this.#options.queued.request.input)[Number(words) - 1];
+      const option = optionsOf(this.#options.request.input)[Number(words) - 1];
       this.#decide({ decision: 'approve', answer: option ?? words });
     }
   }
@@ -110,7 +106,7 @@ export class ApprovalDialog {
     const mode = this.#mode;
     const typed = this.#editor?.line.text;
     this.#show('deciding');
-    this.#options.decide(this.#options.queued.request.id, { ...decision, actor: 'terminal' }).catch(
+    this.#options.decide(this.#options.request.id, { ...decision, actor: 'terminal' }).catch(
       // The request is still open, or another was faster; either way the person is told.
       (error: unknown) => {
         if (typed === undefined) this.#show(mode);

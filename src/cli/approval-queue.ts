@@ -1,29 +1,22 @@
 import type { RunEvent } from '../events/event-schemas.ts';
 import type { PendingApproval } from '../tools/approvals.ts';
 
-/** A request that waits for the person at this terminal. */
-export interface QueuedApproval {
-  readonly request: PendingApproval;
-  /** Whether a decision may hold for longer than the call; unknown for requests of an earlier process. */
-  readonly isRememberable: boolean;
-}
-
 /** Open requests of a run, first in, first out, kept up to date by its events. */
 export class ApprovalQueue {
   readonly #pending: (sessionId: string) => Promise<readonly PendingApproval[]>;
-  #open: readonly QueuedApproval[] = [];
+  #open: readonly PendingApproval[] = [];
 
   constructor(pending: (sessionId: string) => Promise<readonly PendingApproval[]>) {
     this.#pending = pending;
   }
 
-  get open(): readonly QueuedApproval[] {
+  get open(): readonly PendingApproval[] {
     return this.#open;
   }
 
   /** Takes up what an earlier process left open in a session. */
   async restore(sessionId: string): Promise<void> {
-    for (const request of await this.#pending(sessionId)) this.#add({ request, isRememberable: true });
+    for (const request of await this.#pending(sessionId)) this.#add(request);
   }
 
   /** To be called with every event, one after the other. */
@@ -33,27 +26,27 @@ export class ApprovalQueue {
         const found = await this.#pending(event.session);
         const request = found.find(({ id }) => id === event.data.request);
         // One that was decided before it could be looked at is no question any more.
-        if (request !== undefined) this.#add({ request, isRememberable: event.data.rememberable });
+        if (request !== undefined) this.#add(request);
         return;
       }
       case 'approval.decided':
       case 'approval.expired':
-        this.#drop((queued) => queued.request.id === event.data.request);
+        this.#drop(({ id }) => id === event.data.request);
         return;
       case 'turn.closed':
-        this.#drop((queued) => queued.request.sessionId === event.session);
+        this.#drop(({ sessionId }) => sessionId === event.session);
         return;
       default:
         return;
     }
   }
 
-  #add(queued: QueuedApproval): void {
-    this.#drop(({ request }) => request.id === queued.request.id);
-    this.#open = [...this.#open, queued];
+  #add(request: PendingApproval): void {
+    this.#drop(({ id }) => id === request.id);
+    this.#open = [...this.#open, request];
   }
 
-  #drop(isGone: (queued: QueuedApproval) => boolean): void {
-    this.#open = this.#open.filter((queued) => !isGone(queued));
+  #drop(isGone: (request: PendingApproval) => boolean): void {
+    this.#open = this.#open.filter((request) => !isGone(request));
   }
 }

@@ -85,8 +85,8 @@ const KEYS: Readonly<Record<DialogMode, readonly (readonly [string, string])[]>>
 };
 
 /** What can be pressed; in a narrow window on several lines. */
-function keyLines({ mode, isRememberable }: DialogState, columns: number): readonly Line[] {
-  const keys = KEYS[mode].filter(([key]) => isRememberable || (key !== 't' && key !== 's'));
+function keyLines({ mode, request }: DialogState, columns: number): readonly Line[] {
+  const keys = KEYS[mode].filter(([key]) => request.rememberable || (key !== 't' && key !== 's'));
   const lines: Line[] = [];
   let line: Line = [];
   let width = 0;

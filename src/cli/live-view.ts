@@ -132,15 +132,15 @@ export class LiveView implements RunView {
 
   /** Shows the oldest open request, and leaves the one that was shown where it is decided elsewhere. */
   #nextDialog(): void {
-    const queued = this.#parts.queue.open[0];
-    if (queued?.request.id === this.#dialog?.state.request.id) return;
+    const request = this.#parts.queue.open[0];
+    if (request?.id === this.#dialog?.state.request.id) return;
     this.#dialog?.close();
     this.#dialog =
       // Without a keyboard nobody could answer: the tree says what waits, the hint how it is decided.
-      queued === undefined || this.#keyboard === undefined
+      request === undefined || this.#keyboard === undefined
         ? undefined
         : new ApprovalDialog({
-            queued,
+            request,
             decide: (id, decision) => this.#parts.decide(id, decision),
             changed: () => this.#draw(),
           });
@@ -173,7 +173,7 @@ export class LiveView implements RunView {
   #hint(): string {
     const first = this.#parts.queue.open[0];
     if (first === undefined) return 'Ctrl-C ends after this step';
-    return `swarmwright approve ${first.request.id}${this.#parts.place.ledgerOption}`;
+    return `swarmwright approve ${first.id}${this.#parts.place.ledgerOption}`;
   }
 
   #suspend(): void {

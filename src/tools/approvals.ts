@@ -24,6 +24,8 @@ export interface PendingApproval {
   /** Milliseconds since the epoch; absent = never. */
   readonly expiresAt?: number;
   readonly question?: string;
+  /** Whether a decision may hold for more than this call: with false a `scope` but `call` is refused. */
+  readonly rememberable: boolean;
 }
 
 /** What settlement learns of a request. `detached`: nothing was decided, the turn leaves this process. */
@@ -40,7 +42,6 @@ export interface ApprovalRequest extends PendingApproval, DecidableRequest {
   readonly argsHash: string;
   readonly schemaHash?: string;
   readonly scopeKey: string;
-  readonly rememberable: boolean;
   /** A gate put `input` in place of what the model sent. */
   readonly isReplaced: boolean;
 }

@@ -45,6 +45,7 @@ describe.each(LEDGER_KINDS)('decisions on requests for approval (%s)', (kind) =>
       sessionId: run.sessionId,
       agentPath: ['worker'],
       expiresAt: expect.any(Number),
+      rememberable: true,
     });
     expect(await runtime.approvals.pending({ sessionId: 'another' })).toEqual([]);
     await runtime.approvals.decide(id, approve);

@@ -13,6 +13,7 @@ const request: PendingApproval = {
   callId: 's-1.1.1.0',
   sessionId: 's-1',
   agentPath: ['lead', 'worker'],
+  rememberable: true,
 };
 
 const question: PendingApproval = {
@@ -23,12 +24,12 @@ const question: PendingApproval = {
   input: { question: 'Which one?', options: ['main', 'next'] },
 };
 
-function open(about: PendingApproval = request, isRememberable = true) {
+function open(about: PendingApproval = request) {
   const decided: ApprovalDecision[] = [];
   const refusals: SwarmError[] = [];
   const changed = Promise.withResolvers<void>();
   const dialog = new ApprovalDialog({
-    queued: { request: about, isRememberable },
+    request: about,
     changed: () => changed.resolve(),
     async decide(_id, decision) {
       const refusal = refusals.shift();
@@ -64,7 +65,7 @@ describe('the dialog of a request', () => {
   });
 
   it('offers no longer scope where the decision may not be remembered', () => {
-    const { type, decided, lines } = open(request, false);
+    const { type, decided, lines } = open({ ...request, rememberable: false });
     type('ts');
     expect(decided).toEqual([]);
     expect(lines().join('\n')).not.toMatch(/this turn|this session/);
