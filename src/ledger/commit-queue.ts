@@ -123,7 +123,8 @@ export class CommitQueue {
     const suffix = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
     const thread = new Worker(new URL(`./sqlite-writer${suffix}`, import.meta.url), {
       workerData,
-      execArgv: [],
+      // Node 22 would warn of node:sqlite once more than it does in the thread of the host.
+      execArgv: ['--disable-warning=ExperimentalWarning'],
       name: 'swarmwright-ledger',
     });
     thread.on('message', (message: FromWriter) => this.#receive(thread, message));
