@@ -53,7 +53,7 @@ describe('any turn', () => {
       }),
       { numRuns: 150 },
     );
-  });
+  }, 120_000);
 
   it('ends once, as its result says', async () => {
     await fc.assert(
@@ -68,7 +68,7 @@ describe('any turn', () => {
       }),
       { numRuns: 60 },
     );
-  });
+  }, 120_000);
 
   it('answers every text once, and says delivered exactly of those that were injected', async () => {
     await fc.assert(
@@ -82,7 +82,7 @@ describe('any turn', () => {
       }),
       { numRuns: 60 },
     );
-  });
+  }, 120_000);
 });
 
 const crashes = fc.record({
@@ -131,5 +131,5 @@ describe('any turn whose process ends anywhere', () => {
       }),
       { numRuns: 150 },
     );
-  });
+  }, 120_000);
 });

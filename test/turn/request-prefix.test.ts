@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { sqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { createGate } from '../../src/testing/gate.ts';
 import { failure, type Reply, reply } from '../../src/testing/reply.ts';
-import { LEDGER_KINDS, openLedger } from '../support/ledgers.ts';
+import { LEDGER_KINDS, ledgerPath, openLedger } from '../support/ledgers.ts';
 import { eventSeen } from '../support/run-events.ts';
 import { servedAgent } from '../support/scripted-agents.ts';
 import { createToolSpy } from '../support/tool-spy.ts';
@@ -84,6 +85,32 @@ describe.each(LEDGER_KINDS)('what goes back to a provider (%s)', (kind) => {
     expect(ids[2]).toMatch(/^call_[0-9a-f]+$/);
     // Four entries, each once: an id of the provider never stands for the call.
     expect(spy.entries.map(({ id }) => id)).toEqual(['a', 'b', 'c', 'd']);
+  });
+});
+
+describe('a session taken up by another process', () => {
+  it('goes on with the very bytes its provider knows', async () => {
+    const { server, agent } = await servedAgent(
+      [
+        call('a', 'same').text('Looking.'),
+        call('b', 'same'),
+        reply().text('First.'),
+        reply().text('Second.'),
+      ],
+      { tools: [createToolSpy().tool('read')] },
+    );
+    const path = await ledgerPath();
+    const first = watchedRuntime({ ledger: await sqliteLedger({ path }) });
+    await first.runtime.run(agent, 'Go.', { sessionId: 'moved' }).result;
+    await first.runtime.close();
+    const second = watchedRuntime({ ledger: await sqliteLedger({ path }) });
+    await second.runtime.run(agent, 'Again.', { sessionId: 'moved' }).result;
+    server.assertPlayedOut();
+    const [before, after] = server.requests.slice(2).map(bodyOf);
+    expect(JSON.stringify(after?.messages.slice(0, before?.messages.length))).toBe(
+      JSON.stringify(before?.messages),
+    );
+    expect(after?.messages.length).toBe((before?.messages.length ?? 0) + 2);
   });
 });
 
