@@ -75,6 +75,8 @@ export interface Agent<out Output = string, in Context = unknown> {
   readonly permission: PermissionPolicy | undefined;
   readonly limits: LimitOptions;
   readonly hooks: Hooks | undefined;
+  /** What it was made of: a base for another one, `defineAgent({ ...agent.definition, model })`. */
+  readonly definition: AgentDefinition<Context, Output>;
   /** Types only; never present at run time. */
   readonly '~types'?: { readonly output: Output };
 }
@@ -146,6 +148,7 @@ const definitionSchema = z.strictObject({
 export function defineAgent<Context = unknown, Output = string>(
   definition: AgentDefinition<Context, Output>,
 ): Agent<Output, Context> {
+  if (isAgent(definition)) throw notDefinition(definition);
   const parsed = definitionSchema.safeParse(definition);
   if (!parsed.success) throw invalidAgent(definition, parsed.error.issues[0]);
   const given = parsed.data;
@@ -171,6 +174,7 @@ export function defineAgent<Context = unknown, Output = string>(
     permission: given.permission,
     limits: Object.freeze({ ...given.limits }),
     hooks: definition.hooks,
+    definition: Object.freeze({ ...definition }),
   });
 }
 
@@ -194,6 +198,13 @@ export function isAgent(value: unknown): value is AnyAgent {
     'kind' in value &&
     value.kind === 'agent' &&
     'binding' in value
+  );
+}
+
+function notDefinition({ name }: { readonly name: unknown }): SwarmError {
+  return new SwarmError(
+    'invalid-definition',
+    `agent ${safeName(String(name))}: this is an agent, not a definition; to make another of it, spread agent.definition`,
   );
 }
 

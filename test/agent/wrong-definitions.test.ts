@@ -48,6 +48,7 @@ const ROWS: readonly Row[] = [
     'reserved-tool-name',
     'tool_search',
   ],
+  ['an agent in place of a definition', () => agent(agent()), 'invalid-definition', 'agent.definition'],
   ['a tool name no provider takes', () => tool({ name: 'two words' }), 'invalid-definition', 'two words'],
   [
     'a schema whose root is no object',
@@ -148,6 +149,18 @@ const ROWS: readonly Row[] = [
   ['a target that is no agent', () => runtime().run({} as never, 'Go.'), 'invalid-definition', 'defineAgent'],
   ['a resume of an unknown name', () => runtime().resume('nobody', 's-1'), 'unknown-agent', 'nobody'],
 ];
+
+describe('the definition of an agent', () => {
+  it('is a base for another agent', () => {
+    const first = agent({ tools: [tool()], output: z.object({ done: z.boolean() }), limits: { steps: 3 } });
+    const second = defineAgent({ ...first.definition, name: 'second' });
+    expect(second.name).toBe('second');
+    expect(second.tools).toEqual(first.tools);
+    expect(second.limits).toEqual(first.limits);
+    expect(second.output?.responseSchema).toEqual(first.output?.responseSchema);
+    expect(Object.isFrozen(first.definition)).toBe(true);
+  });
+});
 
 describe('wrong definitions', () => {
   it.each(ROWS)('throw where they are composed, and name the culprit: %s', (_, make, code, names) => {

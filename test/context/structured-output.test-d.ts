@@ -22,6 +22,11 @@ describe('the output of an agent', () => {
     >();
   });
 
+  it('is that of the agent whose definition is the base', () => {
+    const agent = defineAgent({ ...base, output: z.object({ score: z.number() }) });
+    expectTypeOf(defineAgent({ ...agent.definition, name: 'other' })).toEqualTypeOf<typeof agent>();
+  });
+
   it('is text where there is no schema', () => {
     expectTypeOf(defineAgent(base)).toEqualTypeOf<Agent<string, unknown>>();
   });
