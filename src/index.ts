@@ -53,8 +53,8 @@ export type {
   ToolChoice,
   WireTool,
 } from './model/adapter.ts';
-export { fromAiSdk } from './model/from-ai-sdk.ts';
-export { openaiCompatible } from './model/open-ai-compatible.ts';
+export { type AiSdkLanguageModel, type AiSdkModelOptions, fromAiSdk } from './model/from-ai-sdk.ts';
+export { type OpenAiCompatibleOptions, openaiCompatible } from './model/open-ai-compatible.ts';
 
 // find tools
 
@@ -103,7 +103,7 @@ export type {
   PositionedRecord,
   SessionSummary,
 } from './ledger/ledger.ts';
-export { memoryLedger } from './ledger/memory-ledger.ts';
+export { type MemoryLedgerOptions, memoryLedger } from './ledger/memory-ledger.ts';
 export type {
   ApprovalScope,
   Failure,
@@ -118,19 +118,22 @@ export type {
   TurnStatus,
 } from './ledger/records.ts';
 export type { RecoveryReport, ReportedCall } from './ledger/recovery.ts';
-export { sqliteLedger } from './ledger/sqlite-ledger.ts';
+export { type SqliteLedgerOptions, sqliteLedger } from './ledger/sqlite-ledger.ts';
 
 // events
 
-export type { RunEvent } from './events/event-schemas.ts';
+export type { DurableEventType } from './events/event-data.ts';
+export type { ContentPolicy } from './events/event-projector.ts';
+export type { EventOf, RunEvent } from './events/event-schemas.ts';
 export type { SinkStats } from './events/outbox.ts';
-export type { Sink } from './events/sink.ts';
+export type { Sink, SinkState } from './events/sink.ts';
 
 // hooks and inspection
 
-export type { HookStats } from './lifecycle/hook-stats.ts';
+export type { HookCount, HookName, HookStats } from './lifecycle/hook-stats.ts';
 export type {
   Effect,
+  EffectContext,
   EffectFact,
   Gate,
   GateAnswer,
@@ -141,7 +144,7 @@ export type {
 export type { Inspector } from './lifecycle/inspector.ts';
 export type { Observer } from './lifecycle/observer-hooks.ts';
 export type { InstanceSnapshot } from './lifecycle/registry.ts';
-export type { TransitionRecord } from './lifecycle/transition-record.ts';
+export type { InstanceIds, TransitionMeta, TransitionRecord } from './lifecycle/transition-record.ts';
 
 // ground
 
