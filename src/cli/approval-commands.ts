@@ -30,9 +30,10 @@ Examples:
   $ swarmwright approve s-43myth8nbj.1.1.0.ask --edit '{"path": "docs/a.md"}'
   $ swarmwright approve s-43myth8nbj.1.1.0.ask --answer "the second one"
 
-Works from any terminal on the same ledger; "swarmwright approvals ls" names what is open. Where the run waits, it goes on at once; where it is paused, after
-"swarmwright resume". An edit is checked against the schema of the tool: by the process that waits, or where none
-does by the module that --file names. The same decision again changes nothing; another one is refused.`;
+Works from any terminal on the same ledger; "swarmwright approvals ls" names what is open. Where the run waits, it
+goes on at once; where it is paused, after "swarmwright resume". An edit is checked against the schema of the tool:
+by the process that waits, or where none does by the module that --file names. The same decision again changes
+nothing; another one is refused.`;
 
 const DENY_EXAMPLES = `
 Examples:
@@ -80,6 +81,7 @@ export function addApprovalCommands(program: Command, cli: Cli): void {
     });
   program
     .command('approvals')
+    .summary('list what waits for a person')
     .description('Requests that wait for a person.')
     .command('ls')
     .description('Lists the open requests of all sessions, oldest first, with the commands that decide them.')

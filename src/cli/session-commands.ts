@@ -26,7 +26,10 @@ told, and long texts are cut.`;
 
 /** Adds `sessions ls` and `sessions show ID`. */
 export function addSessionCommands(program: Command, cli: Cli): void {
-  const sessions = program.command('sessions').description('What the ledger holds.');
+  const sessions = program
+    .command('sessions')
+    .summary('list what the ledger holds, or show a session')
+    .description('What the ledger holds.');
   sessions
     .command('ls')
     .description('Lists sessions, oldest first.')
