@@ -144,13 +144,18 @@ const MAX_SALIENT_CHARS = 512;
 
 /**
  * Key under which a decision on a call is remembered. A tool that names an `approvalScope` shares it with every
- * tool that names the same; else the key is made of the tool, its schema hash and a pattern of the arguments:
+ * tool of the agent that names the same; else the key is made of the tool, its schema hash and a pattern of the arguments:
  * `path`, `command` and `pattern` with blanks collapsed, or all arguments where there are none of them. The
  * pattern enters as a hash, so a key tells nobody what was called.
  */
 export function scopeKeyOf(bound: BoundTool, args: JsonObject): string {
   const { approvalScope } = bound.tool;
-  if (approvalScope !== undefined) return `scope:${approvalScope}`;
+  if (approvalScope !== undefined) {
+    // A tool that its source may change is a family of its own: what was approved is what it was then.
+    return bound.source === undefined
+      ? `scope:${approvalScope}`
+      : `scope:${approvalScope}:${bound.schemaHash}`;
+  }
   const material = canonicalJson([bound.schemaHash, argumentPattern(args)]);
   return `tool:${bound.name}:${sha256(material)}`;
 }

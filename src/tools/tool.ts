@@ -84,7 +84,10 @@ export interface ToolDefinition<S extends InputSchema, Output, Context> {
   applies?(scope: ToolScope): boolean;
   /** Asks a person before each execution; a function decides on the arguments, and a throw asks. */
   readonly needsApproval?: boolean | ((input: JsonObject, scope: CallScope) => boolean | Promise<boolean>);
-  /** Family of remembered decisions; tools may share one. Default: tool, schema and argument pattern. */
+  /**
+   * Family of remembered decisions; tools may share one. Default: tool, schema and argument pattern. A tool of a live
+   * source shares none: it is asked about again when its source changes it.
+   */
   readonly approvalScope?: string;
   /** Whether a decision may hold for more than its call. Default true. */
   readonly rememberable?: boolean;

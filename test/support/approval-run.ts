@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { AgentDefinition } from '../../src/agent/define-agent.ts';
 import type { Run } from '../../src/agent/run.ts';
 import type { RuntimeOptions } from '../../src/agent/runtime-options.ts';
-import type { RunSettings } from '../../src/agent/start-run.ts';
+import type { RunOptions } from '../../src/agent/start-run.ts';
 import type { Script } from '../../src/testing/script.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { violationsOf } from './invariants.ts';
@@ -17,7 +17,7 @@ export interface ApprovalRunOptions {
   readonly tools?: (spy: ToolSpy) => readonly Tool<unknown>[];
   readonly agent?: Partial<AgentDefinition<unknown>>;
   readonly runtime?: Omit<RuntimeOptions, 'inspect' | 'ledger'>;
-  readonly run?: RunSettings;
+  readonly run?: RunOptions;
 }
 
 const askingTools = (spy: ToolSpy): readonly Tool<unknown>[] => [

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { AgentDefinition } from '../../src/agent/define-agent.ts';
 import type { RunResult } from '../../src/agent/run-result.ts';
 import type { RuntimeOptions } from '../../src/agent/runtime-options.ts';
-import type { RunSettings } from '../../src/agent/start-run.ts';
+import type { RunOptions } from '../../src/agent/start-run.ts';
 import type { LedgerRecord } from '../../src/ledger/records.ts';
 import type { Script } from '../../src/testing/script.ts';
 import type { ScriptedModel } from '../../src/testing/scripted-model.ts';
@@ -14,7 +14,7 @@ import { watchedRuntime } from './watched-runtime.ts';
 export interface PlayOptions {
   readonly agent?: Partial<AgentDefinition<unknown>>;
   readonly runtime?: Omit<RuntimeOptions, 'inspect' | 'ledger'>;
-  readonly run?: RunSettings & { readonly context?: unknown };
+  readonly run?: RunOptions;
 }
 
 export interface PlayedTurn {
