@@ -28,6 +28,14 @@ export const CONTEXT_RECORD_DATA = {
     usage: usageSchema.optional(),
   }),
 
+  /** A request that the provider found too large could be made smaller: images up to `coversSeq` went, or a fold. */
+  'overflow.recovered': z.strictObject({
+    by: z.enum(['images', 'fold']),
+    /** Estimate of the request that was refused. */
+    tokens: z.number().nonnegative(),
+    coversSeq: count.optional(),
+  }),
+
   /** An output that breaks the schema of its agent. `text` is what the model is told; after a call its result says it. */
   'output.rejected': z.strictObject({ attempt: count, via: z.enum(['text', 'call']), text }),
 } as const;

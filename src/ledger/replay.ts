@@ -99,6 +99,10 @@ function turnEventsOf(fold: ReplayFold, record: LedgerRecord): readonly TurnEven
       return folded(fold, record.data.trigger, { type: 'COMPACTED' });
     case 'compaction.skipped':
       return foldSkipped(fold, record);
+    case 'overflow.recovered':
+      // The step stays open, and its request is made again.
+      fold.projectsAgain = true;
+      return [{ type: 'STEP_OVERFLOW', stepId: record.step ?? '', emitted: false }, { type: 'RECOVERED' }];
     case 'attempt.retry-scheduled':
       return [{ type: 'STEP_BACKOFF', stepId: record.step ?? '', delayMs: record.data.delayMs }];
     case 'attempt.started':

@@ -12,6 +12,15 @@ import { CHARS_PER_TOKEN } from './token-estimate.ts';
 import { projectTools, type ToolView } from './tool-projection.ts';
 import type { TurnScope } from './turn-scope.ts';
 
+/** The request that is wanted. */
+export interface WantedRequest {
+  readonly index: number;
+  /** Texts that have waited for it. */
+  readonly steering: readonly PromptMessage[];
+  /** It takes the place of one of the same step, whose tools are frozen. */
+  readonly keepsTools: boolean;
+}
+
 /** A request on its way, before it is frozen. */
 interface RequestDraft {
   readonly system: string;
@@ -30,12 +39,9 @@ export type Projection =
  * Builds the request of one step: history from the ledger, tools, gates, pruning, and one verdict on what is really
  * sent; history that takes too much is folded first. Nothing else of it is durable.
  */
-export async function buildRequest(
-  scope: TurnScope,
-  index: number,
-  steering: readonly PromptMessage[],
-): Promise<Projection> {
-  const first = await makeRequest(scope, index, steering);
+export async function buildRequest(scope: TurnScope, wanted: WantedRequest): Promise<Projection> {
+  const { index } = wanted;
+  const first = await makeRequest(scope, wanted);
   if (first.type === 'failed') return first;
   const sized = sizeUp(scope, first);
   if (!wantsFold(scope, sized)) return judged(scope, index, sized, 'no_safe_completed_span');
@@ -46,7 +52,7 @@ export async function buildRequest(
     scope.context.skippedAt = tokens;
     return judged(scope, index, sized, fold.reason);
   }
-  const second = await makeRequest(scope, index, steering);
+  const second = await makeRequest(scope, wanted);
   if (second.type === 'failed') return second;
   return judged(scope, index, sizeUp(scope, second), 'head_anchor_exceeds_capacity');
 }
@@ -80,13 +86,18 @@ function judged(
 ): Projection | Promise<Projection> {
   const { made, tokens, room, verdict } = sized;
   if (scope.stop.cause !== undefined) return failed('interrupted', 'the turn was stopped');
+  const { mustBeBelow } = scope.context;
+  if (mustBeBelow !== undefined && made.projected.size.tokens >= mustBeBelow) {
+    return failed('context-overflow', 'no request smaller than the one the provider refused could be made');
+  }
   if (verdict !== 'over') return passStepGate(scope, index, made);
   const message = `the request has about ${tokens} tokens, the window of the model ${room?.windowTokens ?? 0}`;
   return failed('context-budget-exhausted', message, detail);
 }
 
-function roomOf({ plan }: TurnScope): Capacity | undefined {
-  return capacityOf(plan.model, plan.limits);
+function roomOf({ context, plan }: TurnScope): Capacity | undefined {
+  const contextWindow = context.windowTokens ?? plan.model.contextWindow;
+  return contextWindow === undefined ? undefined : capacityOf({ contextWindow }, plan.limits);
 }
 
 type Made =
@@ -99,16 +110,13 @@ type Made =
       readonly view: ToolView;
     };
 
-async function makeRequest(
-  scope: TurnScope,
-  index: number,
-  steering: readonly PromptMessage[],
-): Promise<Made> {
+async function makeRequest(scope: TurnScope, wanted: WantedRequest): Promise<Made> {
+  const { index, steering, keepsTools } = wanted;
   const { plan } = scope;
   const history = await readHistory(scope);
   if (history.type === 'failed') return history;
   const pruned = prunedIn(scope, history.messages);
-  if (pruned.size > 0 || isFolded(scope)) scope.tools.showReader();
+  if (!keepsTools && (pruned.size > 0 || isFolded(scope))) scope.tools.showReader();
   const view = projectTools(scope, index >= plan.limits.steps);
   if (view.visible.length > plan.limits.visibleTools) {
     const message = `${view.visible.length} tools are visible, ${plan.limits.visibleTools} may be`;

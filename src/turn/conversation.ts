@@ -6,6 +6,7 @@ import { loadOutput, loadParts } from '../ledger/media.ts';
 import type { LedgerRecord, RecordOf } from '../ledger/records.ts';
 import type { PromptAssistantPart, PromptCall, PromptMessage, PromptToolResult } from '../model/adapter.ts';
 import { invocationOf } from '../tools/invoke-tools.ts';
+import { withoutMedia } from './drop-media.ts';
 import { foldMessages, type MessagePlace } from './fold-span.ts';
 import type { ResultPlace } from './prune-results.ts';
 
@@ -39,6 +40,8 @@ export interface Conversation {
    * @throws SwarmError 'ledger-unavailable', 'ledger-corrupt' when the reader fails
    */
   reload(): Promise<readonly PromptMessage[]>;
+  /** As the last `reload` left them. */
+  readonly messages: readonly PromptMessage[];
   /** Where each message of the last `reload` comes from, in the same order. */
   readonly places: readonly MessagePlace[];
   /** What is known of a result in it, by wire id. */
@@ -73,6 +76,9 @@ export function createConversation(
 
   return {
     reload,
+    get messages() {
+      return fold.messages;
+    },
     get places() {
       return fold.places;
     },
@@ -135,6 +141,9 @@ class Fold {
       case 'compaction.committed':
         this.#fold(record);
         break;
+      case 'overflow.recovered':
+        this.#dropMedia(record);
+        break;
       case 'output.rejected':
         if (record.data.via === 'text') this.#push(record, 'told', userText(record.data.text));
         break;
@@ -168,6 +177,13 @@ class Fold {
     this.messages = [...folded.messages];
     this.places = [...folded.places];
     for (const [wireId, place] of this.results) if (place.seq <= coversSeq) this.results.delete(wireId);
+  }
+
+  #dropMedia({ data }: RecordOf<'overflow.recovered'>): void {
+    const { coversSeq = 0 } = data;
+    this.messages = this.messages.map((message, at) =>
+      (this.places[at]?.seq ?? 0) <= coversSeq ? withoutMedia(message) : message,
+    );
   }
 
   #push(record: LedgerRecord, kind: MessagePlace['kind'], ...messages: readonly PromptMessage[]): void {

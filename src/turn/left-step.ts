@@ -4,13 +4,16 @@ import type { StepFacts } from '../ledger/turn-facts.ts';
 import { INTERRUPTED } from './step-facts.ts';
 import type { TurnScope } from './turn-scope.ts';
 
+/** A step that is open in the ledger while nobody works at it. */
+export type LeftStep = Pick<StepFacts, 'stepId' | 'attempts' | 'openAttempt' | 'retryAt'>;
+
 /**
  * Facts that end a step which an earlier process left open and with which nobody goes on: as failed where a
  * failure is why, else as aborted.
  */
 export function endLeftStep(
   turnId: string,
-  { stepId, attempts, openAttempt }: StepFacts,
+  { stepId, attempts, openAttempt }: LeftStep,
   failure?: Failure,
 ): readonly NewRecord[] {
   const at = { turn: turnId, step: stepId };

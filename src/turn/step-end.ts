@@ -6,6 +6,8 @@ import type { FinishReason, StepReport } from '../model/adapter.ts';
 import { type CallRepair, createCallRepair } from '../tools/call-repair.ts';
 import type { AttemptEnd } from './attempt.ts';
 import { type ReadCall, readCalls } from './call-records.ts';
+import { mayRecover } from './overflow-recovery.ts';
+import type { ProjectedRequest } from './request-projection.ts';
 import {
   failureOf,
   INTERRUPTED,
@@ -39,6 +41,8 @@ export type StepEnd =
       readonly stepId: StepId;
       readonly failure: Failure;
       readonly emitted: boolean;
+      /** Set where the step is open still: a smaller request may take the place of this one. */
+      readonly rejected?: { readonly request: ProjectedRequest; readonly attempts: number };
     }
   | { readonly type: 'aborted'; readonly stepId: StepId; readonly text: string };
 
@@ -172,6 +176,16 @@ export async function leaveBackoff(step: RunningStep, failure: Failure): Promise
   return { type: 'aborted', stepId, text: '' };
 }
 
+/** The request was too large and nothing came of it: the step stays open for a smaller one. */
+async function leaveForRecovery(step: RunningStep, failure: Failure): Promise<StepEnd> {
+  const { scope, machine, stepId, attempt, plan } = step;
+  await scope.session.log.commit([stepFact(step, 'attempt.failed', { attempt, failure, retryable: true })]);
+  scope.progress.leftStep = { stepId, attempts: attempt };
+  machine.send({ type: 'OUTCOME_OVERFLOW', kind: failure.kind });
+  const rejected = { request: plan.projected, attempts: attempt };
+  return { type: 'overflow', stepId, failure, emitted: false, rejected };
+}
+
 /** No attempt brought an answer, and none will. */
 export async function giveUp(
   step: RunningStep,
@@ -180,6 +194,10 @@ export async function giveUp(
 ): Promise<StepEnd> {
   const { scope, machine, stepId } = step;
   const failure = failureOf(end.failure);
+  const { emitted } = end.report;
+  if (failure.kind === 'context-overflow' && mayRecover(scope, emitted, step.attempt)) {
+    return leaveForRecovery(step, failure);
+  }
   await scope.session.log.commit([
     ...partialFacts(step, end.report.content),
     ...before,
@@ -199,7 +217,7 @@ export async function giveUp(
       type: 'overflow',
       stepId,
       failure,
-      emitted: end.report.emitted.text || end.report.emitted.toolActivity,
+      emitted: emitted.text || emitted.toolActivity,
     };
   }
   if (!machine.finished) {

@@ -17,14 +17,23 @@ import {
 } from './step-facts.ts';
 import type { TurnScope } from './turn-scope.ts';
 
+/** A step that is open already. */
+export interface ReopenedStep {
+  readonly attempts: number;
+  /** The last attempt has no end. */
+  readonly openAttempt: boolean;
+  /** It is the same turn of this process: its tools are those the step was opened with. */
+  readonly keepsTools?: true;
+}
+
 /** A step to run. */
 export interface StepPlan {
   readonly index: number;
   readonly projected: ProjectedRequest;
   /** Facts that belong into the first batch of the step: injected steering. */
   readonly before: readonly NewRecord[];
-  /** Set when an earlier process opened the step and left its attempt unanswered. */
-  readonly reopened?: { readonly attempts: number; readonly openAttempt: boolean };
+  /** Set when the step was opened before: by an earlier process, or with a request that was too large. */
+  readonly reopened?: ReopenedStep;
   /** Called when the first batch is durable. */
   onOpened?(): void;
 }

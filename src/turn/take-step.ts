@@ -35,9 +35,10 @@ export async function takeStep(
     const message = `the ${refusal.budget} budget of ${refusal.limit} is used up`;
     return { type: 'refused', failure: { kind, message }, event: 'budget' };
   }
-  await refreshTools(scope);
+  const keepsTools = reopened?.keepsTools === true;
+  if (!keepsTools) await refreshTools(scope);
   const lease = await leaseSteering(scope);
-  const projection = await buildRequest(scope, index, lease?.messages ?? []);
+  const projection = await buildRequest(scope, { index, steering: lease?.messages ?? [], keepsTools });
   if (projection.type === 'failed') {
     lease?.lease.undo();
     return { type: 'refused', failure: projection.failure, event: 'projection' };
@@ -86,6 +87,7 @@ async function runLeased(
       onOpened() {
         isOpen = true;
         scope.progress.leftStep = undefined;
+        scope.context.mustBeBelow = undefined;
         leased?.lease.injected(stepIdOf(scope.turnId, index));
       },
     });

@@ -6,7 +6,10 @@ import type { IndeterminateDecision } from '../tools/reconcile-call.ts';
 import { readHistory } from './build-request.ts';
 import { breakTurn, closeTurn, finishTurn, type TurnEnd } from './close-turn.ts';
 import { sitOutBackoff } from './left-step.ts';
+import { recoverOverflow } from './overflow-recovery.ts';
 import { type CallsEnd, settleStep } from './settle-step.ts';
+import type { StepEnd } from './step-end.ts';
+import type { ReopenedStep } from './step-runner.ts';
 import type { StopCause } from './stop-signal.ts';
 import { invalidOutput, judgeOutput, type OutputVerdict } from './structured-output.ts';
 import { takeStep } from './take-step.ts';
@@ -28,7 +31,7 @@ export interface AnsweredStep {
 export type Stage =
   | {
       readonly type: 'project';
-      readonly reopened?: { readonly attempts: number; readonly openAttempt: boolean };
+      readonly reopened?: ReopenedStep;
     }
   | { readonly type: 'settle'; readonly step: AnsweredStep }
   | { readonly type: 'decide'; readonly step: AnsweredStep };
@@ -131,10 +134,7 @@ async function projectAndStep(scope: TurnScope, stage: Extract<Stage, { type: 'p
         },
       };
     case 'overflow':
-      scope.machine.send({ type: 'STEP_OVERFLOW', stepId: step.stepId, emitted: step.emitted });
-      // No stage here can make the request smaller, so the overflow is the end of the turn.
-      scope.machine.send({ type: 'RECOVERY_FAILED', kind: 'context-overflow' });
-      return end(await closeTurn(scope, { type: 'failed', failure: step.failure }));
+      return recover(scope, step);
     case 'failed':
       scope.machine.send({ type: 'STEP_FAILED', stepId: step.stepId, kind: step.failure.kind });
       return end(await closeTurn(scope, { type: 'failed', failure: step.failure }));
@@ -142,6 +142,24 @@ async function projectAndStep(scope: TurnScope, stage: Extract<Stage, { type: 'p
       scope.progress.text = step.text;
       return end(await closeTurn(scope, scope.stop.cause ?? INTERRUPTED));
   }
+}
+
+/** A smaller request for the same step, or the end of the turn. */
+async function recover(scope: TurnScope, step: Extract<StepEnd, { type: 'overflow' }>): Promise<Next> {
+  const { machine, stop } = scope;
+  const { stepId, emitted, failure, rejected } = step;
+  machine.send({ type: 'STEP_OVERFLOW', stepId, emitted });
+  if (rejected !== undefined && machine.state === 'recovering') {
+    const isSmaller = await recoverOverflow(scope, rejected.request);
+    if (stop.cause !== undefined) return end(await closeTurn(scope, stop.cause));
+    if (isSmaller) {
+      machine.send({ type: 'RECOVERED' });
+      const { attempts } = rejected;
+      return { type: 'project', reopened: { attempts, openAttempt: false, keepsTools: true } };
+    }
+  }
+  machine.send({ type: 'RECOVERY_FAILED', kind: 'context-overflow' });
+  return end(await closeTurn(scope, { type: 'failed', failure }));
 }
 
 const INTERRUPTED: StopCause = { type: 'interrupted', reason: 'the step was stopped' };

@@ -4,7 +4,6 @@ import type { SessionId, TurnId } from '../ids.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NewRecord, RecordData } from '../ledger/records.ts';
 import type { SessionLog } from '../ledger/session-log.ts';
-import type { StepFacts } from '../ledger/turn-facts.ts';
 import type { GateRunner } from '../lifecycle/hooks.ts';
 import type { Lifecycle, LifecycleHost } from '../lifecycle/lifecycle.ts';
 import type { Limits } from '../limits.ts';
@@ -17,6 +16,7 @@ import type { LoopGate } from '../tools/loop-gate.ts';
 import type { PermissionPolicy } from '../tools/permission.ts';
 import type { CompactionPlan } from './compaction.ts';
 import type { Conversation } from './conversation.ts';
+import type { LeftStep } from './left-step.ts';
 import type { RunBudget } from './run-budget.ts';
 import type { SteeringQueue } from './steering-queue.ts';
 import type { StopSignal } from './stop-signal.ts';
@@ -115,6 +115,10 @@ export interface ContextState {
   readonly estimate: TokenEstimate;
   /** Tokens of the request for which no fold could be made: the next attempt waits until there is more to fold. */
   skippedAt?: number;
+  /** The window as a provider's refusal showed it, where it is smaller than it was said to be. */
+  windowTokens?: number;
+  /** Tokens, before calibration, of a refused request: what is sent in its place has fewer. */
+  mustBeBelow?: number | undefined;
 }
 
 /** Counters of a turn; they go on after a resume. */
@@ -130,5 +134,5 @@ export interface TurnProgress {
   /** Steps whose output was rejected. */
   readonly rejectedOutputs: Set<string>;
   /** The step an earlier process left open, until it is taken up or ended. */
-  leftStep?: StepFacts | undefined;
+  leftStep?: LeftStep | undefined;
 }
