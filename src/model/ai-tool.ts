@@ -107,7 +107,7 @@ function readSchema(name: string, given: unknown): Schema {
   const schema = sdkSchema(name, given);
   const parse = (value: unknown) => parseWith(schema, value);
   if (isZod4(given)) return { inputSchema: given, parse, isParsed: true };
-  const json: unknown = schema.jsonSchema;
+  const json = jsonSchemaOf(name, schema);
   if (isRecord(json) && isFunction(json['then']))
     throw unusable(name, 'it comes later; give the schema itself');
   const plain: JsonObject | undefined = toJsonObject(json);
@@ -116,6 +116,15 @@ function readSchema(name: string, given: unknown): Schema {
 }
 
 type SdkSchema = ReturnType<typeof asSchema>;
+
+/** Converted at the first look, which is where a schema of a kind that has no JSON Schema fails. */
+function jsonSchemaOf(name: string, schema: SdkSchema): unknown {
+  try {
+    return schema.jsonSchema;
+  } catch (cause) {
+    throw unusable(name, 'it has no JSON Schema', cause);
+  }
+}
 
 function sdkSchema(name: string, given: unknown): SdkSchema {
   try {
