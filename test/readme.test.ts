@@ -35,6 +35,8 @@ const OUTPUT: Readonly<Record<string, RegExp>> = {
   'steer.ts': /^true\ncompleted\nchanged my mind\n$/,
   'watch.ts':
     /^add_note \{ line: 'The build is green\.' \}\nsuccess \{[\s\S]*Green\.[\s\S]*\}\nI was told: noted\n.*\ntrue\n$/,
+  'find.ts': /^It is 11\.2\.\n\[\s+'tool_search',(\s+'tool_search exchange_rate',?){2}\s+\]\n$/,
+  'output.ts': /^8\n$/,
   'hook.ts':
     /^add_note is rejected\n(completed by fact s-\w+:\d+\n|I was told: .*Notes are short here\.\n){2}$/,
   'clerk-test.ts': /^passed\n$/,
