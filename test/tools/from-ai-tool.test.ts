@@ -120,7 +120,7 @@ describe('a tool of the AI SDK', () => {
   it('fails like any other tool', async () => {
     const made = tool({
       inputSchema: z.object({}),
-      execute: () => {
+      execute: (): string => {
         throw new TypeError('out of tin');
       },
     });
