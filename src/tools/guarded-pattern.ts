@@ -12,9 +12,9 @@ export interface PatternGuard {
   reset(): void;
 }
 
-/** Time one match may take, and all matches of a validation together. */
-const MAX_MATCH_MS = 50;
-const MAX_TOTAL_MS = 1_000;
+/** Time one match may take, and all matches of a validation together: much, as a busy machine makes honest ones slow. */
+const MAX_MATCH_MS = 250;
+const MAX_TOTAL_MS = 2_000;
 /** Texts up to these lengths cost little: the first with any pattern, the second with one that repeats one thing only. */
 const MAX_SUSPECT_CHARS = 12;
 const MAX_PLAIN_CHARS = 1_000;
