@@ -6,6 +6,7 @@ export {
   type Agent,
   type AgentDefinition,
   type AnyAgent,
+  type CompactionOptions,
   defineAgent,
   isAgent,
 } from './agent/define-agent.ts';
