@@ -121,6 +121,12 @@ export const EVENT_DATA = {
     { message: text },
   ),
 
+  /** The provider read less than half of the request before from its prompt cache, though the tools were the same. */
+  'step.cache-broken': eventData(
+    { previousInputTokens: count, cacheReadTokens: count, systemChanged: flag },
+    none,
+  ),
+
   'attempt.started': eventData({ attempt: count, sha256: hash }, none),
   'attempt.failed': eventData({ attempt: count, retryable: flag, failure: failureFacts }, { message: text }),
   'attempt.retry-scheduled': eventData(

@@ -173,6 +173,7 @@ export const EVENT_TABLE: EventTable = {
   },
   'compaction.skipped': { type: 'compaction.skipped', actor: 'runtime', facts: (data) => data },
 
+  'step.cache-broken': { type: 'step.cache-broken', actor: 'runtime', facts: (data) => data },
   'overflow.recovered': null,
   'output.rejected': null,
 

@@ -36,6 +36,13 @@ export const CONTEXT_RECORD_DATA = {
     coversSeq: count.optional(),
   }),
 
+  /** A provider that caches prompts read less than half of the request before from its cache, under the same tools. */
+  'step.cache-broken': z.strictObject({
+    previousInputTokens: count,
+    cacheReadTokens: count,
+    systemChanged: z.boolean(),
+  }),
+
   /** An output that breaks the schema of its agent. `text` is what the model is told; after a call its result says it. */
   'output.rejected': z.strictObject({ attempt: count, via: z.enum(['text', 'call']), text }),
 } as const;

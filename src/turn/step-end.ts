@@ -5,6 +5,7 @@ import type { CallFacts } from '../ledger/turn-facts.ts';
 import type { FinishReason, StepReport } from '../model/adapter.ts';
 import { type CallRepair, createCallRepair } from '../tools/call-repair.ts';
 import type { AttemptEnd } from './attempt.ts';
+import { noteCache } from './cache-watch.ts';
 import { type ReadCall, readCalls } from './call-records.ts';
 import { mayRecover } from './overflow-recovery.ts';
 import type { ProjectedRequest } from './request-projection.ts';
@@ -70,6 +71,7 @@ export async function completeStep(
     messageFact(step, report.content, false),
     ...calls.map((call) => call.record),
     ...(warnings.length === 0 ? [] : [stepFact(step, 'step.warned', { warnings })]),
+    ...noteCache(step, report.usage),
     stepFact(step, 'step.closed', {
       status: 'completed',
       attempts: step.attempt,

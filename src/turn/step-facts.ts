@@ -104,6 +104,7 @@ type StepFactType = Extract<
   | 'attempt.failed'
   | 'attempt.retry-scheduled'
   | 'assistant.message'
+  | 'step.cache-broken'
 >;
 
 export function stepFact<T extends StepFactType>(step: RunningStep, type: T, data: RecordData<T>): NewRecord {

@@ -14,6 +14,7 @@ import type { DiscoveryPolicy } from '../tools/discovery-policy.ts';
 import type { LiveTools } from '../tools/live-binding.ts';
 import type { LoopGate } from '../tools/loop-gate.ts';
 import type { PermissionPolicy } from '../tools/permission.ts';
+import type { CachedPrefix } from './cache-watch.ts';
 import type { CompactionPlan } from './compaction.ts';
 import type { Conversation } from './conversation.ts';
 import type { LeftStep } from './left-step.ts';
@@ -117,6 +118,8 @@ export interface ContextState {
   skippedAt?: number;
   /** The window as a provider's refusal showed it, where it is smaller than it was said to be. */
   windowTokens?: number;
+  /** What the provider's cache held of the last request. */
+  cached?: CachedPrefix | undefined;
   /** Tokens, before calibration, of a refused request: what is sent in its place has fewer. */
   mustBeBelow?: number | undefined;
 }

@@ -21,7 +21,7 @@ import { SAMPLES, SPOKEN } from './sample-records.ts';
 const PUBLIC_TYPES = `
 session.opened session.closed
 turn.opened turn.paused turn.resumed turn.closed
-step.started step.completed step.failed
+step.started step.completed step.failed step.cache-broken
 attempt.started attempt.failed attempt.retry-scheduled
 tool.called tool.refused tool.dispatched tool.progressed tool.settled tool.indeterminate tool.reconciled
 discovery.searched discovery.activated discovery.changed discovery.cleared discovery.measured

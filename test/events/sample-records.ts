@@ -170,6 +170,7 @@ export const SAMPLES: { readonly [T in RecordType]?: readonly RecordData<T>[] } 
     { status: 'failed', attempts: 2, calls: 0, failure, modelId: 'm', responseId: 'x' },
     { status: 'aborted', attempts: 1, calls: 0 },
   ],
+  'step.cache-broken': [{ previousInputTokens: 9_000, cacheReadTokens: 12, systemChanged: true }],
   'compaction.committed': [
     {
       trigger: 'capacity',
