@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import { type Clock, sleep } from '../clock.ts';
 import { isSwarmError, SwarmError } from '../errors.ts';
 import type { IdSource } from '../ids.ts';
 import { withArguments } from '../ledger/call-arguments.ts';
@@ -191,6 +191,9 @@ async function checkStoredEdit(
 /** Time the owner of a session in another process has to answer. */
 const OWNER_TIMEOUT_MS = 10_000;
 
+/** An owner that leaves answers no more: so often is looked whether it is still there. */
+const OWNER_CHECK_MS = 200;
+
 async function askOwner(
   options: ApprovalsOptions,
   ledger: Ledger,
@@ -206,21 +209,55 @@ async function askOwner(
 
 /**
  * Leaves a message for the process that owns a session and waits for its answer.
- * @throws SwarmError with the code the owner answered, or 'ledger-unavailable' when it does not answer
+ * @throws SwarmError with the code the owner answered, 'turn-not-open' when it left before it answered, or
+ * 'ledger-unavailable' when it does not answer
  */
 export async function postToOwner(
   options: Pick<ApprovalsOptions, 'clock' | 'ids'>,
   ledger: Ledger,
   item: { readonly session: string; readonly kind: string; readonly body: JsonValue },
 ): Promise<JsonValue> {
+  const { clock } = options;
   const timeout = new AbortController();
-  const timer = options.clock.setTimeout(() => timeout.abort(), OWNER_TIMEOUT_MS);
+  const timer = clock.setTimeout(() => timeout.abort(), OWNER_TIMEOUT_MS);
+  let left = false;
+  void whenFree(clock, ledger, item.session, timeout.signal).then((isFree) => {
+    left = isFree;
+    if (isFree) timeout.abort();
+  });
   try {
-    const reply = await ledger.post({ id: options.ids.next('inbox'), ...item }, timeout.signal);
+    const reply = await ledger
+      .post({ id: options.ids.next('inbox'), ...item }, timeout.signal)
+      .catch((error: unknown) => {
+        if (!left) throw error;
+        return undefined;
+      });
+    if (reply === undefined) {
+      throw new SwarmError('turn-not-open', `the owner of ${item.session} left before it answered`);
+    }
     if (reply.type === 'accepted') return reply.body;
     // The owner is a runtime of this project: its codes are ours.
     throw new SwarmError(reply.code as SwarmError['code'], reply.message);
   } finally {
-    options.clock.clearTimeout(timer);
+    clock.clearTimeout(timer);
+    timeout.abort();
   }
+}
+
+/** True as soon as nobody owns the session; false when the signal aborts first, or the ledger cannot tell. */
+async function whenFree(
+  clock: Clock,
+  ledger: Ledger,
+  session: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    while (await sleep(clock, OWNER_CHECK_MS, signal)) {
+      const open = await ledger.listOpen();
+      if (open.find((one) => one.sessionId === session)?.owned !== true) return !signal.aborted;
+    }
+  } catch {
+    // The post itself tells what is wrong with the ledger.
+  }
+  return false;
 }
