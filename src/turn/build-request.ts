@@ -148,7 +148,7 @@ function prunedIn(scope: TurnScope, messages: readonly PromptMessage[]): Readonl
   const { resultShare, minPrunedChars } = scope.plan.limits.context;
   const high = room.thresholdTokens * CHARS_PER_TOKEN * resultShare;
   const bounds = { high, low: high / 2, min: minPrunedChars };
-  return planPruning(messages, scope.session.conversation.placeOf, scope.turnId, bounds);
+  return planPruning(messages, scope.session.conversation.placeOf, bounds);
 }
 
 /** The inventory stands at one fixed place, the end of the system text. */

@@ -32,47 +32,48 @@ interface LiveResult {
 }
 
 /**
- * Which results of a turn stand in its requests as placeholders. A pure fold over the history, step by step: what is
+ * Which results stand in requests as placeholders. A pure fold over each turn of the history, step by step: what is
  * left out stays left out, and it goes in batches, so that a provider's cached prefix breaks seldom. Superseded
  * results go first, then the oldest; of the last step only what no request could hold.
  */
 export function planPruning(
   messages: readonly PromptMessage[],
   placeOf: (wireId: string) => ResultPlace | undefined,
-  turn: string,
   bounds: PruneBounds,
 ): ReadonlyMap<string, PruneReason> {
-  const fold = new PruneFold(bounds);
+  const pruned = new Map<string, PruneReason>();
+  let turn: string | undefined;
+  let fold = new PruneFold(bounds, pruned);
   for (const message of messages) {
     if (message.role !== 'tool') continue;
-    const group = message.results.flatMap((result) => liveOf(result, placeOf(result.wireId), turn));
-    if (group.length > 0) fold.add(group);
+    const group = message.results.flatMap((result) => liveOf(result, placeOf(result.wireId)));
+    const [first] = group;
+    if (first === undefined) continue;
+    // A later turn finds an earlier one as it ended, so that the prefix of its requests is the same.
+    if (first.place.turn !== turn) fold = new PruneFold(bounds, pruned);
+    turn = first.place.turn;
+    fold.add(group);
   }
-  return fold.pruned;
+  return pruned;
 }
 
-function liveOf(
-  { wireId, output }: PromptToolResult,
-  place: ResultPlace | undefined,
-  turn: string,
-): readonly LiveResult[] {
+function liveOf({ wireId, output }: PromptToolResult, place: ResultPlace | undefined): readonly LiveResult[] {
   const text = textOfOutput(output);
-  return place === undefined || place.turn !== turn || text === undefined
-    ? []
-    : [{ wireId, place, chars: text.length }];
+  return place === undefined || text === undefined ? [] : [{ wireId, place, chars: text.length }];
 }
 
 /** Steps of one turn in order. */
 class PruneFold {
-  readonly pruned = new Map<string, PruneReason>();
+  readonly #pruned: Map<string, PruneReason>;
   readonly #bounds: PruneBounds;
   /** The last success of each call, by tool and arguments. */
   readonly #latest = new Map<string, string>();
   #live: readonly LiveResult[] = [];
   #chars = 0;
 
-  constructor(bounds: PruneBounds) {
+  constructor(bounds: PruneBounds, pruned: Map<string, PruneReason>) {
     this.#bounds = bounds;
+    this.#pruned = pruned;
   }
 
   add(group: readonly LiveResult[]): void {
@@ -93,7 +94,7 @@ class PruneFold {
       if (this.#chars <= this.#bounds.low) break;
       this.#prune(one, 'oversized');
     }
-    this.#live = this.#live.filter(({ wireId }) => !this.pruned.has(wireId));
+    this.#live = this.#live.filter(({ wireId }) => !this.#pruned.has(wireId));
   }
 
   /** One step alone may be too much: then its largest results are only to be read in pages. */
@@ -107,8 +108,8 @@ class PruneFold {
   }
 
   #prune(one: LiveResult, reason: PruneReason): void {
-    if (one.chars < this.#bounds.min || this.pruned.has(one.wireId)) return;
-    this.pruned.set(one.wireId, reason);
+    if (one.chars < this.#bounds.min || this.#pruned.has(one.wireId)) return;
+    this.#pruned.set(one.wireId, reason);
     this.#chars -= one.chars;
   }
 }

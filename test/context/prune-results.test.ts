@@ -34,7 +34,7 @@ function historyOf(steps: readonly (readonly Call[])[], turn = 't') {
 
 function pruned(steps: readonly (readonly Call[])[]) {
   const { messages, placeOf } = historyOf(steps);
-  return Object.fromEntries(planPruning(messages, placeOf, 't', BOUNDS));
+  return Object.fromEntries(planPruning(messages, placeOf, BOUNDS));
 }
 
 const call = (key: string, chars: number): Call => ({ key, chars });
@@ -49,12 +49,21 @@ describe('pruning', () => {
     expect(pruned(steps)).toEqual({ '1.0': 'superseded', '2.0': 'oversized', '3.0': 'oversized' });
   });
 
-  it('keeps short results and those of other turns', () => {
+  it('keeps short results', () => {
     expect(pruned([[call('a', 900)], [call('b', 6_000)], [call('c', 6_000)]])).toEqual({
       '2.0': 'oversized',
     });
-    const { messages, placeOf } = historyOf([[call('a', 9_000)], [call('b', 9_000)]], 'earlier');
-    expect(planPruning(messages, placeOf, 't', BOUNDS).size).toBe(0);
+  });
+
+  it('leaves an earlier turn as it ended, whatever a later one adds', () => {
+    const earlier = historyOf([[call('a', 6_000)], [call('b', 6_000)]], 'earlier');
+    const before = planPruning(earlier.messages, earlier.placeOf, BOUNDS);
+    const later = historyOf([[], [], [call('c', 6_000)], [call('a', 6_000)]], 'later');
+    const messages = [...earlier.messages, ...later.messages];
+    const placeOf = (wireId: string) => earlier.placeOf(wireId) ?? later.placeOf(wireId);
+    const after = planPruning(messages, placeOf, BOUNDS);
+    expect([...before]).toEqual([['1.0', 'oversized']]);
+    expect([...after]).toEqual([...before, ['3.0', 'oversized']]);
   });
 
   it('keeps an older success that only an error followed', () => {
@@ -68,7 +77,7 @@ describe('pruning', () => {
 
   it('says how to read a result back', () => {
     const { messages, placeOf } = historyOf([[call('a', 9_000)], [call('b', 9_000)]]);
-    const plan = planPruning(messages, placeOf, 't', BOUNDS);
+    const plan = planPruning(messages, placeOf, BOUNDS);
     const shown = JSON.stringify(applyPruning(messages, plan, placeOf));
     expect(shown).toContain('9000 characters');
     expect(shown).toContain('read_artifact with {\\"id\\":\\"1.1.0\\"}');
@@ -95,7 +104,7 @@ describe('pruning', () => {
             })),
           },
     );
-    expect(planPruning(withImage, placeOf, 't', BOUNDS).has('1.0')).toBe(false);
+    expect(planPruning(withImage, placeOf, BOUNDS).has('1.0')).toBe(false);
   });
 });
 
@@ -111,7 +120,7 @@ describe('for every history, pruning', () => {
     fc.assert(
       fc.property(anySteps, (steps) => {
         const { messages, placeOf } = historyOf(steps);
-        const plan = planPruning(messages, placeOf, 't', BOUNDS);
+        const plan = planPruning(messages, placeOf, BOUNDS);
         const after = applyPruning(messages, plan, placeOf);
         expect(findPairingViolations(after)).toEqual([]);
         expect(after.map(({ role }) => role)).toEqual(messages.map(({ role }) => role));
@@ -127,8 +136,8 @@ describe('for every history, pruning', () => {
       fc.property(anySteps, fc.nat(), (steps, cut) => {
         const shorter = historyOf(steps.slice(0, cut % (steps.length + 1)));
         const longer = historyOf(steps);
-        const before = planPruning(shorter.messages, shorter.placeOf, 't', BOUNDS);
-        const after = planPruning(longer.messages, longer.placeOf, 't', BOUNDS);
+        const before = planPruning(shorter.messages, shorter.placeOf, BOUNDS);
+        const after = planPruning(longer.messages, longer.placeOf, BOUNDS);
         for (const [wireId, reason] of before) expect(after.get(wireId)).toBe(reason);
       }),
     );
@@ -138,7 +147,7 @@ describe('for every history, pruning', () => {
     fc.assert(
       fc.property(anySteps, (steps) => {
         const { messages, placeOf } = historyOf(steps);
-        const plan = planPruning(messages, placeOf, 't', BOUNDS);
+        const plan = planPruning(messages, placeOf, BOUNDS);
         const calls = steps.flatMap((calls, step) =>
           calls.map(({ chars }, ordinal) => ({ chars, id: `${step + 1}.${ordinal}` })),
         );
