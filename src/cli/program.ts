@@ -8,6 +8,7 @@ import { shownLines, textLine } from './line.ts';
 import { addResumeCommand } from './resume-command.ts';
 import { addRunCommand } from './run-command.ts';
 import { addSessionCommands } from './session-commands.ts';
+import { addToolsCommands } from './tools-commands.ts';
 import { addTurnCommands } from './turn-commands.ts';
 
 const EXAMPLES = `
@@ -38,6 +39,7 @@ function createProgram(cli: Cli, version: string): Command {
   addApprovalCommands(program, cli);
   addTurnCommands(program, cli);
   addSessionCommands(program, cli);
+  addToolsCommands(program, cli);
   addCompletionCommand(program, cli);
   return program;
 }

@@ -132,7 +132,8 @@ function directNamed(catalogue: Catalogue, text: string): readonly string[] {
 
 type Bounded = Pick<FoundTools, 'found' | 'omittedByLimit' | 'omittedByBytes' | 'schemaChars'>;
 
-function bounded(fresh: readonly BoundTool[], limit: number, maxSchemaChars: number): Bounded {
+/** The longest beginning of a ranking within the bounds of one search, and what is cut. */
+export function bounded(fresh: readonly BoundTool[], limit: number, maxSchemaChars: number): Bounded {
   const found: BoundTool[] = [];
   let schemaChars = 0;
   let bytes = 0;

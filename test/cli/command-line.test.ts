@@ -14,6 +14,7 @@ const COMMANDS = [
   'recover',
   'sessions ls',
   'sessions show',
+  'tools eval',
   'completion',
 ];
 
