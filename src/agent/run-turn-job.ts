@@ -62,7 +62,11 @@ function turnJob(
     hooks: agent.hooks === undefined ? [] : [agent.hooks],
     wakes,
     async run(session) {
-      if (request.run.begin()) request.run.settle(await run(session));
+      if (!request.run.begin()) return;
+      const result = await run(session);
+      // Whoever is told of a pause may resume at once, from any process.
+      if (result.status === 'paused') session.whenFree(() => request.run.settle(result));
+      else request.run.settle(result);
     },
     refuse: (failure) => request.run.settle(refusedResult(failure)),
   };

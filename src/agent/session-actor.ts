@@ -46,6 +46,8 @@ export interface OpenSession {
   turnSession(agentPath: readonly string[]): TurnSession;
   /** Makes a turn the one that steering, decisions and stops go to; call again without it when it is over. */
   setTurn(scope: TurnScope | undefined): void;
+  /** Calls back when the session is free for another owner, or goes on with its next job. */
+  whenFree(tell: () => void): void;
   /** The turn ended without a terminal fact because its facts cannot be written. */
   broke(kind: string): void;
 }
@@ -99,6 +101,8 @@ export class SessionActor {
   /** Resolves at the next change of the turn under way. */
   #nextTurn = Promise.withResolvers<void>();
   #hooks: readonly Hooks[] = [];
+  /** Told once the session is given back, or the next job begins. */
+  readonly #afterJob: (() => void)[] = [];
   /** Why no turn is to go on in this process any more. */
   #detached: Extract<StopCause, { type: 'detached' }> | undefined;
 
@@ -191,6 +195,7 @@ export class SessionActor {
       this.#hooks = [...this.#parts.hooks, ...job.hooks];
       await this.#runJob(job);
       if (this.#mailbox.length === 0) await this.#release();
+      for (const tell of this.#afterJob.splice(0)) tell();
     }
     this.#draining = undefined;
     this.#machine?.send({ type: 'STOP' });
@@ -238,6 +243,7 @@ export class SessionActor {
       log: held.log,
       parts,
       setTurn: (scope) => this.#setTurn(scope),
+      whenFree: (tell) => void this.#afterJob.push(tell),
       turnSession: (agentPath) => ({
         sessionId: this.sessionId,
         rootId: held.log.identity.root,
