@@ -209,6 +209,8 @@ export const RECORD_DATA = {
     generation: count,
     /** Set when a person edited the arguments: what was approved and runs. */
     editedArgs: jsonObjectSchema.optional(),
+    /** A tool of the runtime: it acts on nothing outside, so that its lost outcome is a question to nobody. */
+    own: z.literal(true).optional(),
   }),
   'tool.progressed': z.strictObject({ text }),
   'tool.settled': z.strictObject({

@@ -63,10 +63,10 @@ export function reportOf(records: readonly LedgerRecord[], owned: boolean): Reco
   };
 }
 
-/** Calls with T1 and without T2. */
+/** Calls with T1 and without T2, of tools that may have acted. */
 export function indeterminateCalls(turn: TurnFacts): readonly ReportedCall[] {
   return [...turn.calls.values()].flatMap((call) =>
-    call.dispatched !== undefined && callStatus(call) === 'dispatched'
+    call.dispatched !== undefined && call.dispatched.data.own !== true && callStatus(call) === 'dispatched'
       ? [
           {
             callId: call.callId,

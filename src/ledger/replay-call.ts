@@ -69,8 +69,10 @@ function foldSettled(calls: CallEvents, record: RecordOf<'tool.settled'>, callId
     events.push({ type: 'COMMITTED' });
     return;
   }
-  const returned: ToolCallEvent = { type: 'RETURNED', outcome: record.data.status };
-  newest(calls, callId).push({ type: 'EXECUTE' }, returned, { type: 'COMMITTED' });
+  const events = newest(calls, callId);
+  // A tool of the runtime that was interrupted is settled without a decision.
+  if (isLost(events)) events.pop();
+  events.push({ type: 'EXECUTE' }, { type: 'RETURNED', outcome: record.data.status }, { type: 'COMMITTED' });
 }
 
 /** A decision is about the execution begun last; one that was decided on and not begun is called off. */

@@ -73,6 +73,7 @@ export async function dispatchCall(
         argsHash: hashArguments(cleared.args),
         generation,
         ...(cleared.edited === undefined ? {} : { editedArgs: cleared.args }),
+        ...(bound.runtimeOwned === true ? { own: true as const } : {}),
       }),
       ...(activation?.prepared.facts ?? []),
     ]);

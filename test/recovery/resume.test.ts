@@ -242,6 +242,47 @@ describe('tools of a turn that is taken up', () => {
   });
 });
 
+describe('requests of a turn that is taken up', () => {
+  const asking: CrashedRunSetup = {
+    script: [call(), reply().text('Done.')],
+    asks: ['read'],
+  };
+
+  it('one that was cancelled with its process is asked again, and is open again for the next', async () => {
+    const { agent, spy, ledger, restart } = await crashedRun({
+      ...asking,
+      crash: diesAt('permission.cancelled'),
+      cancels: 'permission.requested',
+    });
+    await restart(diesAt('permission.requested')).resumeToCrash();
+    const { runtime, misfits } = restart();
+    expect(await runtime.recover('kept')).toMatchObject([{ parked: [{ callId: 'kept.1.1.0' }] }]);
+    const [request] = await runtime.approvals.pending();
+    await runtime.approvals.decide(request?.id ?? '', { decision: 'approve' });
+    expect((await runtime.resume(agent, 'kept').result).status).toBe('completed');
+    expect(spy.entries).toHaveLength(1);
+    expect(violationsOf({ records: await ledger.read('kept') })).toEqual([]);
+    expect(misfits).toEqual([]);
+  });
+
+  it('one beside a call nobody knows of can be decided while the turn pauses again', async () => {
+    const { agent, spy, restart } = await crashedRun({
+      script: [reply().call('read', { id: 'a' }).call('write', { id: 'b' }), reply().text('Done.')],
+      tools: ['read', 'write'],
+      asks: ['write'],
+      crash: diesAt('tool.settled', 'before'),
+    });
+    const { runtime } = restart();
+    const pausing = runtime.resume(agent, 'kept');
+    const deciding = runtime.approvals.decide('kept.1.1.1.ask', { decision: 'approve' });
+    expect((await pausing.result).status).toBe('paused');
+    await deciding;
+    const run = runtime.resume(agent, 'kept', { indeterminate: () => ({ settle: 'read a' }) });
+    expect((await run.result).status).toBe('completed');
+    expect(spy.entries.map(({ id }) => id)).toEqual(['a', 'b']);
+  });
+});
+
 describe('a call whose outcome is unknown', () => {
   const lost = (more: Partial<CrashedRunSetup> = {}) =>
     crashedRun({

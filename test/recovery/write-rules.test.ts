@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentDefinition } from '../../src/agent/define-agent.ts';
 import type { Run } from '../../src/agent/run.ts';
+import type { Ledger, LedgerWriter } from '../../src/ledger/ledger.ts';
 import { memoryLedger } from '../../src/ledger/memory-ledger.ts';
 import type { RecordType } from '../../src/ledger/records.ts';
 import { settlePromises } from '../../src/testing/fake-clock.ts';
@@ -10,6 +11,7 @@ import { createGate } from '../../src/testing/gate.ts';
 import { reply } from '../../src/testing/reply.ts';
 import type { ScriptedResponse } from '../../src/testing/script.ts';
 import type { Tool, ToolContext } from '../../src/tools/tool.ts';
+import { portOf } from '../support/edited-ledger.ts';
 import { violationsOf } from '../support/invariants.ts';
 import { ofType } from '../support/run-events.ts';
 import { scriptedAgent } from '../support/scripted-agents.ts';
@@ -196,7 +198,7 @@ describe('the order of facts and acts', () => {
 
   it('W10 nothing of a turn is written after its end, whatever its tools still say', async () => {
     const kept: ToolContext[] = [];
-    const { run, inner, misfits } = start({
+    const { run, inner, misfits, passed } = start({
       tools: (spy) => [spy.tool('read', (_, ctx) => void kept.push(ctx))],
       script: [reply().call('read', { id: 'a' }), reply().text('Done.')],
     });
@@ -205,6 +207,8 @@ describe('the order of facts and acts', () => {
     for (let turns = 0; turns < 20; turns += 1) await settlePromises();
     const records = await inner.read('kept');
     expect(records.at(-1)?.type).toBe('turn.closed');
+    // The store would refuse it; it is not even asked.
+    expect(appends(passed).at(-1)).toContain('turn.closed');
     expect(violationsOf({ records })).toEqual([]);
     expect(misfits).toEqual([]);
   });
@@ -230,4 +234,53 @@ describe('the order of facts and acts', () => {
     expect(violationsOf({ records })).toEqual([]);
     expect(spy.entries).toHaveLength(1);
   });
+
+  it('W11 nothing more is sent to a writer that does not know what it wrote', async () => {
+    const inner = memoryLedger();
+    const asked: string[] = [];
+    const slow = createGate();
+    const unsure: Ledger = {
+      ...portOf(inner),
+      async acquire(identity) {
+        const writer = await inner.acquire(identity);
+        return withAppend(writer, async (expectedSeq, batch) => {
+          asked.push(batch.map(({ type }) => type).join('+'));
+          // One that goes on as if nothing had happened: the rule does not lie with the store alone.
+          const isUnsure = batch.some(({ type }) => type === 'tool.settled');
+          return isUnsure ? { type: 'indeterminate', cause: 'test' } : writer.append(expectedSeq, batch);
+        });
+      },
+    };
+    const spy = createToolSpy();
+    const { agent } = scriptedAgent([reply().call('quick', { id: 'a' }).call('slow', { id: 'b' })], {
+      tools: [
+        spy.tool('quick', async () => {
+          await slow.reached;
+          return 'quick a';
+        }),
+        spy.tool('slow', () => slow.pass()),
+      ],
+    });
+    const { runtime } = watchedRuntime({ ledger: unsure });
+    const run = runtime.run(agent, 'Go.', { sessionId: 'kept' });
+    while (asked.at(-1) !== 'tool.settled') await settlePromises();
+    slow.open();
+    expect(await run.result).toMatchObject({ status: 'failed', error: { kind: 'ledger-indeterminate' } });
+    expect(asked.at(-1)).toBe('tool.settled');
+    expect(asked.filter((batch) => batch === 'tool.settled')).toHaveLength(1);
+  });
 });
+
+function withAppend(writer: LedgerWriter, append: LedgerWriter['append']): LedgerWriter {
+  return {
+    identity: writer.identity,
+    epoch: writer.epoch,
+    get head() {
+      return writer.head;
+    },
+    lost: writer.lost,
+    append,
+    release: () => writer.release(),
+    [Symbol.asyncDispose]: () => writer.release(),
+  };
+}
