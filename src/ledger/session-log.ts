@@ -1,4 +1,4 @@
-import { SwarmError } from '../errors.ts';
+import { isSwarmError, SwarmError } from '../errors.ts';
 import type { AppendResult, LedgerWriter } from './ledger.ts';
 import type { LedgerRecord, NewRecord, SessionIdentity } from './records.ts';
 
@@ -33,6 +33,9 @@ export interface SessionLog {
   release(): Promise<void>;
 }
 
+/** What became of a batch; `unfit` was never sent to the store. */
+type AppendOutcome = AppendResult | { readonly type: 'unfit'; readonly error: SwarmError };
+
 export interface SessionLogOptions {
   /** Called after each durable batch, in order, before the commit resolves. Must not throw. */
   onCommitted?(records: readonly LedgerRecord[]): void;
@@ -60,7 +63,7 @@ export function createSessionLog(writer: LedgerWriter, options: SessionLogOption
 
   async function appendGroup(group: readonly PendingCommit[]): Promise<void> {
     const result = await append(group.flatMap((one) => one.batch));
-    if (result.type === 'rejected' && group.length > 1) {
+    if ((result.type === 'rejected' || result.type === 'unfit') && group.length > 1) {
       // All or nothing: find out which of the merged batches was at fault.
       for (const one of group) settle([one], await append(one.batch));
       return;
@@ -68,22 +71,25 @@ export function createSessionLog(writer: LedgerWriter, options: SessionLogOption
     settle(group, result);
   }
 
-  async function append(batch: readonly NewRecord[]): Promise<AppendResult> {
+  async function append(batch: readonly NewRecord[]): Promise<AppendOutcome> {
     try {
       const result = await writer.append(writer.head.seq, batch);
       if (result.type === 'committed') options.onCommitted?.(result.records);
       if (result.type === 'indeterminate') dead.abort(result.cause);
       return result;
     } catch (cause) {
+      // Refused before anything was tried: the batch is at fault, not the store.
+      if (isSwarmError(cause, 'invalid-record')) return { type: 'unfit', error: cause };
       dead.abort(cause);
       return { type: 'indeterminate', cause };
     }
   }
 
-  function settle(group: readonly PendingCommit[], result: AppendResult): void {
+  function settle(group: readonly PendingCommit[], result: AppendOutcome): void {
     let offset = 0;
     for (const one of group) {
       if (result.type === 'committed') one.resolve(result.records.slice(offset, offset + one.batch.length));
+      else if (result.type === 'unfit') one.reject(result.error);
       else one.reject(appendError(writer, result));
       offset += one.batch.length;
     }
