@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { defineAgent, type Tool } from '../../src/index.ts';
 import { type Reply, reply } from '../../src/testing/reply.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { crashedRun } from '../recovery/fixtures/crashed-run.ts';
 import { type ChangingSource, changingSource } from '../support/changing-source.ts';
 import { type PlayOptions, playTurn } from '../support/played-turn.ts';
 import { lastResults } from '../support/requests.ts';
@@ -296,5 +297,30 @@ describe('live tools over turns', () => {
     const refused = ofType(await ledger.read('s-live'), 'tool.refused').map(({ data }) => data.code);
     expect(refused).toEqual(['withdrawn']);
     expect(spy.entries.map(({ id }) => id)).toEqual(['1']);
+  });
+
+  it('C18 a turn that is taken up does not remember as active what was withdrawn meanwhile', async () => {
+    const world = changingSource('mcp:world', deferredTools('paint', 'wash'));
+    const { agent, model, restart } = await crashedRun({
+      script: [
+        searching('paint'),
+        meanwhile(() => world.withdraw('paint')).call('tool_search', { query: 'wash' }),
+        meanwhile(() => world.offer(deferredTools('paint', 'wash'))).call('wash', {}),
+        reply().text('Never read.'),
+        done,
+      ],
+      crash: { record: 'assistant.message', when: 'before', skip: 3 },
+      agent: { tools: [], toolSources: [world] },
+    });
+    const { runtime, misfits } = restart();
+    expect((await runtime.resume(agent, 'kept').result).status).toBe('completed');
+    expect(toolsOf(model).map((names) => names.slice(1))).toEqual([
+      [],
+      ['paint'],
+      ['wash'],
+      ['wash'],
+      ['wash'],
+    ]);
+    expect(misfits).toEqual([]);
   });
 });
