@@ -22,6 +22,7 @@ const runtimeOptions = z.strictObject({
   inspect: object,
   permission: callable,
   discovery: object,
+  captureRequests: z.boolean().optional(),
   hooks: object,
   limits: object,
   clock: object,

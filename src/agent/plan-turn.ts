@@ -57,6 +57,7 @@ export function planTurn(agent: AnyAgent, parts: SessionParts, request: PlanRequ
     permission: agent.permission === undefined ? parts.permission : [...parts.permission, agent.permission],
     gates: parts.hookRunner.gates(hooks),
     discovery,
+    capturesRequests: parts.capturesRequests,
     // A placeholder stands for what its source has at the moment of the call.
     ...(live === undefined || discovery.wire === 'absent' ? {} : { isLive: (name) => live.isOffered(name) }),
     ...(agent.output === undefined ? {} : { output: { contract: agent.output, mode: outputModeOf(agent) } }),

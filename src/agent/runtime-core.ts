@@ -53,6 +53,7 @@ export class RuntimeCore {
       hooks,
       permission: options.permission === undefined ? [] : [options.permission],
       discovery: options.discovery,
+      capturesRequests: options.captureRequests ?? false,
       limits: this.limits,
       signal: this.#stopping.signal,
     }));

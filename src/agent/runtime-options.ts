@@ -22,6 +22,8 @@ export interface RuntimeOptions {
   readonly inspect?: Inspector;
   /** Judges every call at every depth, before the policy of an agent. */
   readonly permission?: PermissionPolicy;
+  /** Keeps every provider request whole, as an artifact beside its fact. Default false: prompts stay where they are. */
+  readonly captureRequests?: boolean;
   /** How tools are found, where an agent or run says nothing. */
   readonly discovery?: DiscoveryOptions;
   readonly hooks?: Hooks | readonly Hooks[];

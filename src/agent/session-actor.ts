@@ -31,6 +31,8 @@ export interface SessionParts {
   /** Hooks of the runtime. */
   readonly hooks: readonly Hooks[];
   readonly permission: readonly PermissionPolicy[];
+  /** Whether whole requests are kept as artifacts. */
+  readonly capturesRequests: boolean;
   /** How the runtime lets tools be found, where nobody nearer says. */
   readonly discovery: DiscoveryOptions | undefined;
   readonly limits: Limits;

@@ -1,6 +1,7 @@
 import { sleep } from '../clock.ts';
 import { SwarmError } from '../errors.ts';
 import { stepIdOf } from '../ids.ts';
+import type { ArtifactRef } from '../ledger/content.ts';
 import type { Failure, NewRecord } from '../ledger/records.ts';
 import type { StepReport } from '../model/adapter.ts';
 import { type AttemptEnd, runAttempt } from './attempt.ts';
@@ -110,12 +111,22 @@ function openStep(step: RunningStep): Promise<void> {
 /** The request is on record before it is sent; without the record nothing is sent. */
 async function captureAttempt(step: RunningStep, before: readonly NewRecord[]): Promise<void> {
   const { scope, plan } = step;
+  const body = scope.plan.capturesRequests ? await keepRequest(step) : undefined;
   await scope.session.log.commit([
     ...before,
-    stepFact(step, 'request.prepared', plan.projected.fingerprint),
+    stepFact(step, 'request.prepared', {
+      ...plan.projected.fingerprint,
+      ...(body === undefined ? {} : { body }),
+    }),
     stepFact(step, 'attempt.started', { attempt: step.attempt, sha256: plan.projected.fingerprint.sha256 }),
   ]);
   step.machine.send({ type: 'CAPTURED' });
+}
+
+/** The whole request as the model adapter gets it: no header, no key, but all that was said. */
+function keepRequest(step: RunningStep): Promise<ArtifactRef> {
+  const text = JSON.stringify(step.plan.projected.request);
+  return step.scope.session.ledger.putArtifact(Buffer.from(text), 'application/json');
 }
 
 function requestOnce(step: RunningStep): Promise<AttemptEnd> {

@@ -43,6 +43,8 @@ export interface TurnPlan {
   /** Gates of the runtime, then those of the agent. */
   readonly gates: GateRunner;
   readonly discovery: DiscoveryPolicy;
+  /** Whole requests are kept as artifacts. */
+  readonly capturesRequests: boolean;
   /** Whether the source of a bound tool still has it; asked anew for each call. Absent: every source has what it gave. */
   readonly isLive?: (name: string) => boolean;
   /** How the history is folded; absent where it never is. */
