@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, type Tool } from '../../src/index.ts';
+import type { Hooks } from '../../src/lifecycle/hooks.ts';
 import { type Reply, reply } from '../../src/testing/reply.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { crashedRun } from '../recovery/fixtures/crashed-run.ts';
@@ -154,6 +155,19 @@ describe('a live source', () => {
       done,
     ]);
     expect(toolsOf(model)).toEqual([['look'], ['look', 'tool_search'], ['look', 'tool_search', 'paint']]);
+  });
+
+  it('is told of whole where it changes before the first step', async () => {
+    const world = changingSource('mcp:world', [direct('look')]);
+    const hooks: Hooks = {
+      beforeTurn: () => {
+        world.offer([direct('look'), direct('paint')]);
+        return undefined;
+      },
+    };
+    const { records } = await playTurn('memory', [done], { agent: { toolSources: [world], hooks } });
+    const added = ofType(records, 'tools.changed').map(({ data }) => data.added.map(({ name }) => name));
+    expect(added).toEqual([['look'], ['paint']]);
   });
 
   it('keeps what it had where it cannot be read', async () => {
