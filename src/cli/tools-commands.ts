@@ -49,7 +49,7 @@ Ends with 1 where one is not kept.`;
 
 /** Adds `tools eval`. */
 export function addToolsCommands(program: Command, cli: Cli): void {
-  const tools = program.command('tools').description('How tools are found.');
+  const tools = program.command('tools').description('tell how well tools are found');
   tools
     .command('eval')
     .description('Measures what tool discovery was worth, in a ledger or over labelled queries.')
