@@ -32,7 +32,10 @@ describe.each(LEDGER_KINDS)('effects over a crash (%s)', (kind) => {
       crash: { record: 'attempt.started', when: 'after', skip: 1 },
     });
     expect(begun).toHaveLength(1);
-    await restart().runtime.resume({ ...agent, hooks: lives }, 'kept').result;
+    const { runtime } = restart();
+    await runtime.resume({ ...agent, hooks: lives }, 'kept').result;
+    // Effects run beside their turn: they are done when the runtime has closed.
+    await runtime.close();
     const records = await ledger.read('kept');
     const settled = ofType(records, 'tool.settled').map(({ id }) => id);
     const closed = ofType(records, 'turn.closed').map(({ id }) => id);
@@ -53,6 +56,7 @@ describe.each(LEDGER_KINDS)('effects over a crash (%s)', (kind) => {
     const living = { ...agent, hooks: lives };
     await runtime.run(living, 'Second.', { sessionId: 'kept' }).result;
     await runtime.run(living, 'Third.', { sessionId: 'kept' }).result;
+    await runtime.close();
     const records = await ledger.read('kept');
     const closed = ofType(records, 'turn.closed').map(({ id }) => id);
     expect(closed).toHaveLength(3);
