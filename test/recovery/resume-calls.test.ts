@@ -6,6 +6,7 @@ import { settlePromises } from '../../src/testing/fake-clock.ts';
 import { createGate } from '../../src/testing/gate.ts';
 import { reply } from '../../src/testing/reply.ts';
 import { violationsOf } from '../support/invariants.ts';
+import { LEDGER_KINDS, openLedger } from '../support/ledgers.ts';
 import { ofType } from '../support/run-events.ts';
 import { createToolSpy } from '../support/tool-spy.ts';
 import { type Crash, type CrashedRunSetup, crashedRun } from './fixtures/crashed-run.ts';
@@ -73,6 +74,26 @@ describe('tools of a turn that is taken up', () => {
     expect(ofType(records, 'permission.cancelled')).toHaveLength(1);
     expect(violationsOf({ records })).toEqual([]);
     expect(misfits).toEqual([]);
+  });
+});
+
+describe.each(LEDGER_KINDS)('a step with a call that asks and one that does not (%s)', (kind) => {
+  it('T5 the ungated one runs before the restart, and its result is in the request after it', async () => {
+    const { agent, spy, model, ledger, restart } = await crashedRun({
+      ledger: await openLedger(kind),
+      script: [reply().call('write', { id: 'a' }).call('read', { id: 'b' }), reply().text('Done.')],
+      tools: ['read', 'write'],
+      asks: ['write'],
+      crash: diesAt('tool.settled'),
+    });
+    const { runtime } = restart();
+    const [request] = await runtime.approvals.pending();
+    await runtime.approvals.decide(request?.id ?? '', { decision: 'approve' });
+    expect((await runtime.resume(agent, 'kept').result).status).toBe('completed');
+    expect(spy.entries.map(({ toolName }) => toolName)).toEqual(['read', 'write']);
+    const results = model.requests[1]?.messages.filter(({ role }) => role === 'tool');
+    expect(results?.map(({ text }) => text)).toEqual(['write a', 'read b']);
+    expect(violationsOf({ records: await ledger.read('kept') })).toEqual([]);
   });
 });
 
