@@ -216,9 +216,15 @@ function foldStepEvent(fold: ReplayFold, record: LedgerRecord, stepId: string): 
     case 'attempt.retry-scheduled':
       fold.backingOff = true;
       return;
-    case 'step.closed':
-      events.push(...stepEnd(record));
+    case 'step.closed': {
+      const last = events.at(-1);
+      // Left open for a smaller request that was never sent: the step ended with its overflow.
+      const overflowed = last?.type === 'OUTCOME_RETRYABLE' && last.kind === 'context-overflow';
+      if (overflowed && record.data.status === 'aborted') {
+        events.splice(-1, 1, { type: 'OUTCOME_OVERFLOW', kind: last.kind });
+      } else events.push(...stepEnd(record));
       return;
+    }
     default:
       return;
   }
