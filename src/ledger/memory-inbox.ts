@@ -44,10 +44,11 @@ export function createMemoryInbox(watch: CommitWatch, maxWaiting: number): Memor
     async post(item, signal) {
       if (signal.aborted) throw unanswered(item, watch.closed);
       const entry = store(item);
-      const reply = await watch.until(() => entry.reply, signal);
-      if (reply !== undefined) return copy(reply);
+      await watch.until(() => entry.reply, signal);
+      // An answer that came before its sender gave up stands.
+      if (entry.reply !== undefined) return copy(entry.reply);
       // Nobody took it: the owner need not act on what nobody waits for.
-      if (entry.reply === undefined) boxOf(item.session).delete(item.id);
+      boxOf(item.session).delete(item.id);
       throw unanswered(item, watch.closed);
     },
     follow(session, signal) {

@@ -153,8 +153,11 @@ class SqliteLedger implements Ledger {
     if (posted.type === 'full') throw mailboxFull(item, posted.waiting);
     const reply = await this.#watch.until(() => this.#reader.reply(item), signal);
     if (reply !== undefined) return reply;
-    // Nobody took it: the owner need not act on what nobody waits for.
-    if (!this.#watch.closed) await this.#queue.submit({ kind: 'withdraw', session, id });
+    if (this.#watch.closed) throw unanswered(item, true);
+    // Nobody took it: the owner need not act on what nobody waits for. An answer that came first stands.
+    await this.#queue.submit({ kind: 'withdraw', session, id });
+    const last = this.#reader.reply(item);
+    if (last !== undefined) return last;
     throw unanswered(item, this.#watch.closed);
   }
 

@@ -110,6 +110,15 @@ export const inboxCases: readonly LedgerCase[] = [
     await ledger.reply(steer('m-2'), ACCEPTED);
     await next;
   }),
+  withOwner('a sender that gives up just after its answer gets the answer', async (ledger) => {
+    const stop = new AbortController();
+    const sent = ledger.post(steer('m-1'), stop.signal);
+    await take(ledger.inbox('s-1', NEVER), 1);
+    const answered = ledger.reply(steer('m-1'), ACCEPTED);
+    stop.abort();
+    await answered;
+    assert.deepEqual(await sent, ACCEPTED);
+  }),
   withOwner('a sender that gave up before leaves nothing', async (ledger) => {
     await expectError(ledger.post(steer('m-1'), AbortSignal.abort()), 'ledger-unavailable');
     const next = ledger.post(steer('m-2'), NEVER);
