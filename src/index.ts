@@ -64,7 +64,13 @@ export type { DiscoveryOptions, DiscoveryPreset, RepairOptions } from './tools/d
 export type { SearchableTool } from './tools/search-documents.ts';
 export type { RankedTool, ToolRanker } from './tools/search-index.ts';
 export type { Reranker } from './tools/search-rerank.ts';
-export type { ToolSource } from './tools/tool-source.ts';
+export type {
+  AnyToolSource,
+  OpenToolSource,
+  ToolSource,
+  ToolSourceDefinition,
+  ToolSourceHost,
+} from './tools/tool-source.ts';
 
 // run
 

@@ -104,6 +104,8 @@ export const DEFAULT_LIMITS = {
     repairMs: 30_000,
     /** Time an observer hook is waited for before it counts as hung. Turns never wait for it. */
     observerMs: 5_000,
+    /** Time live tool sources have, before a step, to say what they offer. */
+    sourceMs: 20_000,
     /** Time a commit may take before its outcome counts as unknown. */
     commitMs: 30_000,
   },

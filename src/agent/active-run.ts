@@ -33,6 +33,7 @@ export class ActiveRun {
   readonly #resolve: (result: RunResult<unknown>) => void;
   /** A stop that came before the turn was open. */
   #early: StopCause | undefined;
+  readonly #stopped = new AbortController();
   /** Takes the input of a run that has not begun out of the mailbox; absent where there is nothing to take back. */
   #withdraw: (() => void) | undefined;
   #earlyAfterStep = false;
@@ -76,6 +77,11 @@ export class ActiveRun {
     return !this.#settled;
   }
 
+  /** Aborts at a stop that comes before the turn is open. */
+  get stopped(): AbortSignal {
+    return this.#stopped.signal;
+  }
+
   get isSettled(): boolean {
     return this.#settled;
   }
@@ -113,7 +119,10 @@ export class ActiveRun {
     if (this.#settled) return;
     if (this.#turn !== undefined) this.#turn.stop.stop(cause);
     else if (this.#withdraw !== undefined) this.#endUnopened(cause);
-    else this.#early ??= cause;
+    else {
+      this.#early ??= cause;
+      this.#stopped.abort();
+    }
   }
 
   #endUnopened(cause: StopCause): void {

@@ -4,16 +4,17 @@ import { createNameClaims } from '../tools/name-claims.ts';
 import { RESERVED_TOOL_NAMES } from '../tools/reserved-names.ts';
 import type { Tool } from '../tools/tool.ts';
 import {
+  type AnyToolSource,
   CLIENT_SOURCE,
   checkSourceNames,
   fixedSource,
   isToolSource,
-  type ToolSource,
+  isToolSourceDefinition,
 } from '../tools/tool-source.ts';
 import type { AnyAgent } from './define-agent.ts';
 
 /** What a run may bring along: tools that stay as they are, and sources of tools that may change while it runs. */
-export type ClientTools<Context = never> = readonly (Tool<Context> | ToolSource<Context>)[];
+export type ClientTools<Context = never> = readonly (Tool<Context> | AnyToolSource<Context>)[];
 
 /**
  * The tools of a run as sources: those given one by one are the source `client`. They never change, so what is wrong
@@ -21,12 +22,13 @@ export type ClientTools<Context = never> = readonly (Tool<Context> | ToolSource<
  * @throws SwarmError 'invalid-definition', 'duplicate-tool', 'reserved-tool-name', 'look-alike-tool-name',
  * 'unusable-schema'; each names the tool
  */
-export function clientSources(agent: AnyAgent, given: ClientTools | undefined): readonly ToolSource[] {
+export function clientSources(agent: AnyAgent, given: ClientTools | undefined): readonly AnyToolSource[] {
   if (given === undefined || given.length === 0) return [];
-  const tools = given.filter((one): one is Tool<never> => 'kind' in one);
-  const sources = given.filter((one): one is ToolSource => !('kind' in one));
+  const tools = given.filter((one): one is Tool<never> => 'kind' in one && one.kind === 'tool');
+  const sources = given.filter((one): one is AnyToolSource => !('kind' in one) || one.kind !== 'tool');
   for (const source of sources) {
-    if (!isToolSource(source)) throw new SwarmError('invalid-definition', 'clientTools: not a tool source');
+    if (!isToolSource(source) && !isToolSourceDefinition(source))
+      throw new SwarmError('invalid-definition', 'clientTools: not a tool source');
   }
   checkClientTools(agent, tools);
   const all = tools.length === 0 ? sources : [fixedSource(CLIENT_SOURCE, tools), ...sources];

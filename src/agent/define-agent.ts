@@ -12,7 +12,12 @@ import type { PermissionPolicy } from '../tools/permission.ts';
 import { RESERVED_TOOL_NAMES } from '../tools/reserved-names.ts';
 import { safeName } from '../tools/safe-text.ts';
 import type { Tool } from '../tools/tool.ts';
-import { checkSourceNames, isToolSource, type ToolSource } from '../tools/tool-source.ts';
+import {
+  type AnyToolSource,
+  checkSourceNames,
+  isToolSource,
+  isToolSourceDefinition,
+} from '../tools/tool-source.ts';
 import { checkedHooks } from './option-checks.ts';
 
 /** How an agent's history is folded. */
@@ -31,9 +36,10 @@ export interface AgentDefinition<Context, Output = string> {
   readonly instructions: string;
   readonly model: Model;
   readonly settings?: ModelSettings;
-  readonly tools?: readonly Tool<Context>[];
+  /** Tools, and sources of tools such as an MCP server: those are `toolSources` wherever they stand. */
+  readonly tools?: readonly (Tool<Context> | AnyToolSource<Context>)[];
   /** Tools that come and go while a turn runs. Where one cannot stand beside `tools`, it is left out and told of. */
-  readonly toolSources?: readonly ToolSource<Context>[];
+  readonly toolSources?: readonly AnyToolSource<Context>[];
   /** How this agent finds tools that are not in every request. */
   readonly discovery?: DiscoveryOptions;
   /**
@@ -65,7 +71,7 @@ export interface Agent<out Output = string, in Context = unknown> {
   readonly model: Model;
   readonly settings: ModelSettings;
   readonly tools: readonly Tool<Context>[];
-  readonly toolSources: readonly ToolSource<Context>[];
+  readonly toolSources: readonly AnyToolSource<Context>[];
   /** The tools, checked and prepared once: the ceiling of every turn of this agent. */
   readonly binding: Binding;
   readonly discovery: DiscoveryOptions | undefined;
@@ -111,10 +117,17 @@ const definitionSchema = z.strictObject({
   instructions: z.string(),
   model: z.custom<Model>(isModel, 'must be a model, for example of openaiCompatible()'),
   settings: settingsSchema.optional(),
-  tools: z.array(z.custom<Tool<never>>(isTool, 'must be a tool made by defineTool()')).optional(),
+  tools: z
+    .array(
+      z.custom<Tool<never> | AnyToolSource>(
+        (value) => isTool(value) || isSource(value),
+        'must be a tool made by defineTool(), or a source of tools',
+      ),
+    )
+    .optional(),
   toolSources: z
     .array(
-      z.custom<ToolSource>(isToolSource, 'must have a name [A-Za-z0-9_.:-]{1,64}, a revision and tools()'),
+      z.custom<AnyToolSource>(isSource, 'must have a name [A-Za-z0-9_.:-]{1,64}, a revision and tools()'),
     )
     .optional(),
   discovery: z.custom<DiscoveryOptions>((value) => typeof value === 'object' && value !== null).optional(),
@@ -155,8 +168,10 @@ export function defineAgent<Context = unknown, Output = string>(
   resolveLimits(given.limits);
   checkedHooks(given.hooks);
   checkDiscovery(given.discovery, `agent ${given.name}`);
-  const tools = Object.freeze([...(definition.tools ?? [])]);
-  const toolSources = Object.freeze([...(definition.toolSources ?? [])]);
+  const all = definition.tools ?? [];
+  const tools = Object.freeze(all.filter((one): one is Tool<Context> => isTool(one)));
+  const sources = all.filter((one): one is AnyToolSource<Context> => !isTool(one));
+  const toolSources = Object.freeze([...sources, ...(definition.toolSources ?? [])]);
   checkSourceNames(toolSources, `agent ${given.name}`);
   return Object.freeze({
     kind: 'agent' as const,
@@ -210,6 +225,10 @@ function notDefinition({ name }: { readonly name: unknown }): SwarmError {
 
 function isModel(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'step' in value && typeof value.step === 'function';
+}
+
+function isSource(value: unknown): boolean {
+  return isToolSource(value) || isToolSourceDefinition(value);
 }
 
 function isTool(value: unknown): boolean {

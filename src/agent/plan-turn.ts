@@ -9,8 +9,9 @@ import {
 } from '../tools/discovery-policy.ts';
 import { createLiveTools, type LiveTools } from '../tools/live-binding.ts';
 import { narrowBinding } from '../tools/narrow-binding.ts';
+import { settleSources } from '../tools/open-sources.ts';
 import { RESERVED_TOOL_NAMES } from '../tools/reserved-names.ts';
-import type { ToolSource } from '../tools/tool-source.ts';
+import { type AnyToolSource, isToolSourceDefinition, type ToolSource } from '../tools/tool-source.ts';
 import type { CompactionPlan } from '../turn/compaction.ts';
 import type { TurnPlan } from '../turn/turn-scope.ts';
 import type { AnyAgent } from './define-agent.ts';
@@ -20,10 +21,8 @@ import type { SessionParts } from './session-actor.ts';
 export interface PlanRequest {
   /** A hard ceiling of the run, by tool name. */
   readonly boundTools?: readonly string[] | undefined;
-  /** Tools the run brings along. */
-  readonly clientSources: readonly ToolSource[];
-  /** Live tools that the facts of the session tell of. */
-  readonly pins: ReadonlyMap<string, ToolPin>;
+  /** What {@link readySources} gave. */
+  readonly live: ReadySources;
   /** What the turn was opened with, where it is resumed. */
   readonly opened?: OpenedWith;
   readonly discovery?: DiscoveryOptions | undefined;
@@ -42,7 +41,7 @@ export function planTurn(agent: AnyAgent, parts: SessionParts, request: PlanRequ
   let base = agent.binding;
   for (const names of [opened?.bound, ceiling]) if (names !== undefined) base = narrowBinding(base, names);
   const limits = resolveLimits(agent.limits, parts.limits);
-  const live = liveToolsOf(agent, request, { base, ceiling, maxTools: limits.liveTools });
+  const live = liveToolsOf(request, { base, ceiling, maxTools: limits.liveTools });
   const discovery = discoveryOf(agent, parts, request);
   const hooks = agent.hooks === undefined ? parts.hooks : [...parts.hooks, agent.hooks];
   return {
@@ -85,6 +84,43 @@ function intersection(
   return one.filter((name) => names.has(name));
 }
 
+/** The live sources of a turn, and what the facts of its session tell of them. */
+export interface ReadySources {
+  readonly sources: readonly ToolSource[];
+  /** The live tools as they were last, by name. */
+  readonly pins: ReadonlyMap<string, ToolPin>;
+}
+
+/** What the sources of a turn are chosen and waited for by. */
+export interface SourcesRequest extends Pick<PlanRequest, 'boundTools' | 'opened'> {
+  /** Tools the run brings along. */
+  readonly clientSources: readonly AnyToolSource[];
+  readonly pins: ReadonlyMap<string, ToolPin>;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Opens the sources that a turn may use tools of, and lets them find out what they offer. One whose tools are all over
+ * the ceiling is not asked, and what is known of it stays as it was.
+ */
+export async function readySources(
+  agent: AnyAgent,
+  parts: SessionParts,
+  request: SourcesRequest,
+): Promise<ReadySources> {
+  const ceiling = intersection(request.opened?.ceiling, request.boundTools);
+  const all = [...agent.toolSources, ...request.clientSources];
+  const isSelected = (source: AnyToolSource) =>
+    ceiling === undefined || !isToolSourceDefinition(source) || ceiling.some((name) => source.mayOffer(name));
+  const left = new Set(all.filter((source) => !isSelected(source)).map(({ name }) => name));
+  const sources = all.filter(isSelected).map((source) => parts.sources.of(source));
+  const { clock } = parts;
+  const { sourceMs } = resolveLimits(agent.limits, parts.limits).timeouts;
+  await settleSources(sources, { clock, waitMs: sourceMs, signal: request.signal });
+  const pins = [...request.pins].filter(([, { source }]) => !left.has(source));
+  return { sources, pins: new Map(pins) };
+}
+
 interface LiveBounds {
   readonly base: Binding;
   readonly ceiling: readonly string[] | undefined;
@@ -92,16 +128,16 @@ interface LiveBounds {
 }
 
 /** Nothing where no tool comes or went. */
-function liveToolsOf(agent: AnyAgent, request: PlanRequest, bounds: LiveBounds): LiveTools | undefined {
-  const sources = [...agent.toolSources, ...request.clientSources];
-  if (sources.length === 0 && request.pins.size === 0) return undefined;
+function liveToolsOf(request: PlanRequest, bounds: LiveBounds): LiveTools | undefined {
+  const { sources, pins } = request.live;
+  if (sources.length === 0 && pins.size === 0) return undefined;
   return createLiveTools({
     base: bounds.base,
     sources,
     ceiling: bounds.ceiling === undefined ? undefined : new Set(bounds.ceiling),
     reservedNames: RESERVED_TOOL_NAMES,
     maxTools: bounds.maxTools,
-    pins: request.pins,
+    pins,
   });
 }
 

@@ -10,7 +10,7 @@ import { foldSession, type SessionFacts, type TurnFacts } from '../ledger/turn-f
 import type { Binding } from '../tools/binding.ts';
 import type { DiscoveryOptions } from '../tools/discovery-policy.ts';
 import type { IndeterminateDecision } from '../tools/reconcile-call.ts';
-import type { ToolSource } from '../tools/tool-source.ts';
+import type { AnyToolSource } from '../tools/tool-source.ts';
 import type { TurnEnd } from '../turn/close-turn.ts';
 import { createTurnScope, openingEntry, restoreTurnScope, resumingEntry } from '../turn/open-turn.ts';
 import { runTurn, type TurnEntry } from '../turn/turn-loop.ts';
@@ -18,7 +18,7 @@ import type { TurnScope } from '../turn/turn-scope.ts';
 import type { ActiveRun } from './active-run.ts';
 import type { AnyAgent } from './define-agent.ts';
 import { pendingOfTurn } from './pending-approvals.ts';
-import { planTurn } from './plan-turn.ts';
+import { planTurn, readySources } from './plan-turn.ts';
 import { type RunResult, refusedResult, resultOfTurn } from './run-result.ts';
 import type { OpenSession, SessionJob } from './session-actor.ts';
 
@@ -30,7 +30,7 @@ export interface TurnRequest {
   /** Hard ceiling of this run, by tool name. */
   readonly boundTools: readonly string[] | undefined;
   /** Tools the run brings along. */
-  readonly clientSources: readonly ToolSource[];
+  readonly clientSources: readonly AnyToolSource[];
   readonly discovery: DiscoveryOptions | undefined;
 }
 
@@ -80,7 +80,9 @@ async function openTurn(
   const { facts, parts } = session;
   const refusal = refuseInput(session, request);
   if (refusal !== undefined) return refusedResult(refusal);
-  const plan = planTurn(request.agent, parts, { ...request, pins: facts.pins });
+  const signal = AbortSignal.any([request.run.stopped, session.leaving]);
+  const live = await readySources(request.agent, parts, { ...request, pins: facts.pins, signal });
+  const plan = planTurn(request.agent, parts, { ...request, live });
   const agentPath = [request.agent.name];
   const gate = await plan.gates.run(
     'beforeTurn',
@@ -141,11 +143,10 @@ async function resumeTurn(
   }
   const turn = await withArguments(facts.openTurn, parts.ledger);
   // The ceiling of the turn is the one it was opened with: what a newer definition adds stays out.
-  const plan = planTurn(request.agent, parts, {
-    ...request,
-    opened: turn.opened.data,
-    pins: facts.pins,
-  });
+  const opened = turn.opened.data;
+  const signal = AbortSignal.any([request.run.stopped, session.leaving]);
+  const live = await readySources(request.agent, parts, { ...request, opened, pins: facts.pins, signal });
+  const plan = planTurn(request.agent, parts, { ...request, opened, live });
   request.run.scope.budget.reserveAgent();
   request.run.takeUp(turn);
   const records = await parts.ledger.read(request.identity.session);

@@ -9,6 +9,7 @@ import type { LifecycleHost } from '../lifecycle/lifecycle.ts';
 import { createLifecycleHost } from '../lifecycle/lifecycle-host.ts';
 import { type Limits, resolveLimits } from '../limits.ts';
 import { checkDiscovery } from '../tools/discovery-policy.ts';
+import { createOpenSources, type OpenSources } from '../tools/open-sources.ts';
 import { type AnyAgent, isAgent } from './define-agent.ts';
 import { checkedHooks, checkOptions } from './option-checks.ts';
 import type { RuntimeOptions } from './runtime-options.ts';
@@ -23,6 +24,7 @@ export class RuntimeCore {
   readonly hookRunner: HookRunner;
   readonly lifecycle: LifecycleHost;
   readonly registry: SessionRegistry;
+  readonly sources: OpenSources;
   /** Rejects where the ledger cannot be opened: told to whoever uses the runtime, not to the process. */
   readonly ledger: Promise<Ledger>;
   readonly #options: RuntimeOptions;
@@ -42,6 +44,7 @@ export class RuntimeCore {
     this.agents = registryOf(options.agents ?? {});
     this.hookRunner = createHookRunner({ clock: this.clock, timeouts: this.limits.timeouts });
     this.lifecycle = this.#createLifecycle();
+    this.sources = createOpenSources(this.clock);
     this.ledger = Promise.resolve(options.ledger ?? memoryLedger({ clock: this.clock, limits: this.limits }));
     this.registry = createSessionRegistry((ledger) => ({
       ledger,
@@ -55,6 +58,7 @@ export class RuntimeCore {
       discovery: options.discovery,
       capturesRequests: options.captureRequests ?? false,
       limits: this.limits,
+      sources: this.sources,
       signal: this.#stopping.signal,
     }));
     this.#outbox = this.ledger.then((ledger) => this.#startOutbox(ledger));
@@ -82,6 +86,7 @@ export class RuntimeCore {
     this.#stopping.abort();
     this.lifecycle.stopAll();
     this.hookRunner.close();
+    await this.sources.close();
     await this.#options.inspect?.close?.();
     const outbox = await this.#outbox.catch(() => undefined);
     await outbox?.close({ drainMs });

@@ -11,6 +11,7 @@ import type { Lifecycle, LifecycleHost } from '../lifecycle/lifecycle.ts';
 import type { Limits } from '../limits.ts';
 import type { RememberedDecision } from '../tools/approvals.ts';
 import type { DiscoveryOptions } from '../tools/discovery-policy.ts';
+import type { OpenSources } from '../tools/open-sources.ts';
 import type { PermissionPolicy } from '../tools/permission.ts';
 import { replayName } from '../tools/tool-names.ts';
 import { type Conversation, createConversation } from '../turn/conversation.ts';
@@ -36,6 +37,8 @@ export interface SessionParts {
   /** How the runtime lets tools be found, where nobody nearer says. */
   readonly discovery: DiscoveryOptions | undefined;
   readonly limits: Limits;
+  /** Tool sources that are open in this runtime. */
+  readonly sources: OpenSources;
   /** Aborts when the runtime closes for good. */
   readonly signal: AbortSignal;
 }
@@ -45,6 +48,8 @@ export interface OpenSession {
   readonly facts: SessionFacts;
   readonly log: SessionLog;
   readonly parts: SessionParts;
+  /** Aborts when no turn is to go on in this process any more. */
+  readonly leaving: AbortSignal;
   turnSession(agentPath: readonly string[]): TurnSession;
   /** Makes a turn the one that steering, decisions and stops go to; call again without it when it is over. */
   setTurn(scope: TurnScope | undefined): void;
@@ -107,6 +112,7 @@ export class SessionActor {
   readonly #afterJob: (() => void)[] = [];
   /** Why no turn is to go on in this process any more. */
   #detached: Extract<StopCause, { type: 'detached' }> | undefined;
+  readonly #leaving = new AbortController();
 
   constructor(sessionId: SessionId, parts: SessionParts, home: SessionHome) {
     this.sessionId = sessionId;
@@ -158,6 +164,7 @@ export class SessionActor {
     this.#detached = { type: 'detached', reason, code: 'runtime-closed' };
     for (const job of this.#mailbox.splice(0)) job.refuse({ kind: 'runtime-closed', message: reason });
     this.#turn?.stop.stop(this.#detached);
+    this.#leaving.abort();
   }
 
   /** Resolves when the actor has nothing to do any more. */
@@ -244,6 +251,7 @@ export class SessionActor {
       facts,
       log: held.log,
       parts,
+      leaving: this.#leaving.signal,
       setTurn: (scope) => this.#setTurn(scope),
       whenFree: (tell) => void this.#afterJob.push(tell),
       turnSession: (agentPath) => ({

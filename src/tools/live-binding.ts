@@ -4,6 +4,7 @@ import type { ToolPin } from '../ledger/turn-facts.ts';
 import { bindingOf, bindTool } from './bind-tools.ts';
 import type { Binding, BoundTool } from './binding.ts';
 import { createNameClaims, type NameClaims } from './name-claims.ts';
+import { type SettleOptions, settleSources } from './open-sources.ts';
 import { safeName } from './safe-text.ts';
 import type { Tool } from './tool.ts';
 import type { ToolSource } from './tool-source.ts';
@@ -29,6 +30,8 @@ export interface LiveState {
 export interface LiveTools {
   /** The state of the last reading. */
   readonly state: LiveState;
+  /** Lets sources that have to ask find out what they offer. */
+  settle(options: SettleOptions): Promise<void>;
   /** Reads the sources again; the same state where none of them changed. */
   refresh(): LiveState;
   /** Whether the source of a bound tool has it at this moment. */
@@ -60,6 +63,7 @@ export function createLiveTools(options: LiveToolsOptions): LiveTools {
     get state() {
       return state;
     },
+    settle: (settling) => settleSources(options.sources, settling),
     refresh() {
       const next = options.sources.map((source, at) => readSource(source, readings[at]));
       if (next.some((reading, at) => reading !== readings[at])) {

@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts';
 import { SwarmError } from '../errors.ts';
 import { safeName } from './safe-text.ts';
 import type { Tool } from './tool.ts';
@@ -16,7 +17,37 @@ export interface ToolSource<in Context = never> {
   readonly revision: number;
   /** What is offered now. A throw leaves what was offered before. */
   tools(): readonly Tool<Context>[];
+  /**
+   * Resolves when what is offered is known again, for a source that has to ask for it. Awaited before the source is
+   * read, for at most `limits.timeouts.sourceMs`; what is not known by then comes with a later step. Called by several
+   * turns at once.
+   */
+  settle?(signal: AbortSignal): Promise<void>;
 }
+
+/** What a source is opened with. */
+export interface ToolSourceHost {
+  readonly clock: Clock;
+}
+
+/** A source that holds something: a connection, a process. */
+export interface OpenToolSource extends ToolSource<unknown>, AsyncDisposable {}
+
+/**
+ * Where tools come from that has to be opened, for example a server. Plain data: a runtime opens it when a turn first
+ * may use its tools, shares it between its turns, and closes it with itself.
+ */
+export interface ToolSourceDefinition {
+  readonly kind: 'tool-source';
+  /** As {@link ToolSource.name}. */
+  readonly name: string;
+  /** Whether a tool of this name could be one of its own; a run that may use none of them does not open it. */
+  mayOffer(toolName: string): boolean;
+  open(host: ToolSourceHost): OpenToolSource;
+}
+
+/** Tools that come and go, opened or to be opened. */
+export type AnyToolSource<Context = never> = ToolSource<Context> | ToolSourceDefinition;
 
 /** Name of the source of tools that a run is given as a list. */
 export const CLIENT_SOURCE = 'client';
@@ -38,8 +69,25 @@ export function isToolSource(value: unknown): value is ToolSource {
   );
 }
 
+/** True for what looks like a {@link ToolSourceDefinition}. */
+export function isToolSourceDefinition(value: unknown): value is ToolSourceDefinition {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'kind' in value &&
+    value.kind === 'tool-source' &&
+    'name' in value &&
+    typeof value.name === 'string' &&
+    SOURCE_NAME.test(value.name) &&
+    'open' in value &&
+    typeof value.open === 'function' &&
+    'mayOffer' in value &&
+    typeof value.mayOffer === 'function'
+  );
+}
+
 /** @throws SwarmError 'invalid-definition' for two sources of one name; `where` says whose they are */
-export function checkSourceNames(sources: readonly ToolSource[], where: string): void {
+export function checkSourceNames(sources: readonly Pick<ToolSource, 'name'>[], where: string): void {
   const names = new Set<string>();
   for (const { name } of sources) {
     if (names.has(name)) {

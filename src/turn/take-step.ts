@@ -51,6 +51,12 @@ export async function takeStep(
 
 /** Live tools change here and nowhere else: between two steps, and by facts. */
 async function refreshTools(scope: TurnScope): Promise<void> {
+  const { limits, live } = scope.plan;
+  await live?.settle({
+    clock: scope.session.clock,
+    waitMs: limits.timeouts.sourceMs,
+    signal: scope.stop.signal,
+  });
   for (const fact of scope.tools.refresh()) await scope.session.log.commit([fact]);
 }
 
