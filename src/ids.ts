@@ -37,6 +37,15 @@ export function newRunId(ids: IdSource): RunId {
   return `r-${ids.next('run')}` as RunId;
 }
 
+/**
+ * The session that a call, a handoff or a node of `parent` opens: the same for the same `key`, so that whoever comes
+ * back to it after a crash finds the session and never opens a second one.
+ */
+export function childSessionIdOf(parent: string, key: string): SessionId {
+  const digest = createHash('sha256').update(`${parent}\n${key}`).digest('hex');
+  return `s-${digest.slice(0, 32)}` as SessionId;
+}
+
 /** Ids given by a caller: one subject token, no wildcard, no separator, no path. */
 const SESSION_ID = /^[A-Za-z0-9_-]{1,64}$/;
 

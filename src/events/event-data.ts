@@ -7,14 +7,15 @@ import {
   usageSchema,
   userPartSchema,
 } from '../ledger/content.ts';
+import { turnStatusSchema } from '../ledger/outcome.ts';
 import {
   approvalScopeSchema,
   auxiliaryRequestSchema,
-  failureSchema,
   recoveryModeSchema,
   stopReasonSchema,
-  turnStatusSchema,
 } from '../ledger/records.ts';
+import { eventData, failureFacts, none } from './event-parts.ts';
+import { GRAPH_EVENT_DATA } from './graph-event-data.ts';
 
 const text = z.string();
 const texts = z.array(z.string());
@@ -30,19 +31,6 @@ export const digestSchema = z.object({ bytes: count, sha256: hash });
 
 /** Size and hash of content that an event leaves out. */
 export type Digest = z.infer<typeof digestSchema>;
-
-/** A failure without its message, which may quote a prompt. */
-const failureFacts = z.object(failureSchema.omit({ message: true }).shape);
-
-/**
- * One event: `facts` are always there. `content` (what people, models and tools said) is there only where a
- * policy lets it out; otherwise `digests` has an entry of the same name for each part that was left out.
- */
-function eventData<F extends z.ZodRawShape, C extends z.ZodRawShape>(facts: F, content: C) {
-  return { facts: z.object(facts), content: z.object(content) };
-}
-
-const none = {};
 
 const stepEnd = {
   attempts: count,
@@ -269,47 +257,31 @@ export const EVENT_DATA = {
   'steering.injected': eventData({ ids }, none),
   'steering.undelivered': eventData({ ids, reason: text }, none),
 
-  'child.intended': eventData({ child: id, agent: text, specHash: hash.optional() }, { input: text }),
+  'child.intended': eventData({ child: id, agent: text, specHash: hash }, { input: text }),
   'child.started': eventData({ child: id, agent: text }, none),
   'child.finished': eventData(
     {
       child: id,
       agent: text,
       status: turnStatusSchema,
-      /** Last position of the child's ledger and its hash. */
+      /** Of the child and everything below it. */
+      usage: usageSchema.optional(),
+      steps: count,
+      toolCalls: count,
+      error: failureFacts.optional(),
+      /** Session that holds the end, another one where the child handed off; its last position and hash. */
+      last: id,
       headSeq: count,
       headHash: hash,
-      usage: usageSchema.optional(),
-      resultRef: artifactRefSchema.optional(),
     },
-    { output: jsonValueSchema },
+    { message: text },
   ),
   'child.lost': eventData({ child: id, agent: text, reason: text }, none),
 
   'handoff.taken': eventData({ to: text, child: id }, { input: text }),
   'handoff.refused': eventData({ to: text, reason: text }, none),
 
-  'graph.updated': eventData({ version: count, added: texts, removed: texts }, none),
-  'graph.claimed': eventData({ work: id, node: text, attempt: count }, none),
-  'graph.readied': eventData({ work: id, node: text }, none),
-  'graph.finished': eventData(
-    { status: turnStatusSchema, usage: usageSchema.optional(), error: failureFacts.optional() },
-    { output: jsonValueSchema, message: text },
-  ),
-  'node.started': eventData({ node: text, work: id, attempt: count, child: id.optional() }, none),
-  'node.finished': eventData(
-    {
-      node: text,
-      work: id,
-      attempt: count,
-      status: z.enum(['completed', 'failed', 'cancelled', 'indeterminate']),
-      child: id.optional(),
-      durationMs: ms.optional(),
-      error: failureFacts.optional(),
-    },
-    { output: jsonValueSchema, message: text },
-  ),
-  'node.skipped': eventData({ node: text, reason: text }, none),
+  ...GRAPH_EVENT_DATA,
 
   'message.received': eventData({ from: text, parts: count }, { content: z.array(userPartSchema) }),
   'message.refused': eventData({ from: text, reason: text }, none),

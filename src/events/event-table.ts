@@ -177,6 +177,62 @@ export const EVENT_TABLE: EventTable = {
   'overflow.recovered': null,
   'output.rejected': null,
 
+  'graph.updated': {
+    type: 'graph.updated',
+    actor: 'runtime',
+    facts: ({ revision, operators, works, stops, finish }) => ({
+      revision,
+      operators: operators.map(({ operator }) => operator),
+      works: works.map(({ work }) => work),
+      stopped: stops.map(({ target }) => target),
+      finishes: finish !== undefined,
+    }),
+    content: ({ works, finish }) => {
+      const told = works.flatMap(({ work, instruction }) =>
+        instruction === undefined ? [] : [[work, instruction] as const],
+      );
+      return {
+        instructions: told.length === 0 ? undefined : Object.fromEntries(told),
+        reason: finish?.reason,
+      };
+    },
+  },
+  'graph.readied': {
+    type: 'graph.readied',
+    actor: 'runtime',
+    facts: ({ work, operator, items }) => ({ work, node: operator, items }),
+  },
+  'graph.claimed': {
+    type: 'graph.claimed',
+    actor: 'runtime',
+    facts: ({ operator, ...facts }) => ({ ...facts, node: operator }),
+  },
+  'graph.finished': {
+    type: 'graph.finished',
+    actor: 'runtime',
+    facts: ({ status, error }) => ({ status, error: failureFacts(error) }),
+    content: ({ error }) => ({ message: error?.message }),
+  },
+  'node.started': { type: 'node.started', actor: 'runtime', facts: ({ recovery: _, ...facts }) => facts },
+  'node.finished': {
+    type: 'node.finished',
+    actor: 'runtime',
+    facts: ({ node, work, attempt, status, child, retryAt, durationMs, outputRef, spent, error }) => ({
+      node,
+      work,
+      attempt,
+      status,
+      child,
+      retryAt,
+      durationMs,
+      outputRef,
+      usage: spent?.usage,
+      error: failureFacts(error),
+    }),
+    content: ({ output, error }) => ({ output, message: error?.message }),
+  },
+  'node.skipped': { type: 'node.skipped', actor: 'runtime', facts: (data) => data },
+
   'steering.accepted': {
     type: 'steering.accepted',
     actor: user,
@@ -216,6 +272,28 @@ export const EVENT_TABLE: EventTable = {
     actor: 'runtime',
     facts: ({ request, reason }) => ({ request, cause: 'cancelled', reason }),
   },
+
+  'child.intended': {
+    type: 'child.intended',
+    actor: 'model',
+    facts: ({ input: _, ...facts }) => facts,
+    content: ({ input }) => ({ input }),
+  },
+  'child.started': { type: 'child.started', actor: 'runtime', facts: (data) => data },
+  'child.finished': {
+    type: 'child.finished',
+    actor: 'runtime',
+    facts: ({ error, ...facts }) => ({ ...facts, error: failureFacts(error) }),
+    content: ({ error }) => ({ message: error?.message }),
+  },
+  'child.lost': { type: 'child.lost', actor: 'runtime', facts: (data) => data },
+  'handoff.taken': {
+    type: 'handoff.taken',
+    actor: 'model',
+    facts: ({ to, child }) => ({ to, child }),
+    content: ({ input }) => ({ input }),
+  },
+  'handoff.refused': { type: 'handoff.refused', actor: 'runtime', facts: (data) => data },
 
   'budget.exceeded': { type: 'budget.exceeded', actor: 'runtime', facts: (data) => data },
   'effect.done': null,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CHILD_RECORD_DATA } from './child-records.ts';
 import {
   artifactRefSchema,
   assistantPartSchema,
@@ -9,6 +10,8 @@ import {
   userPartSchema,
 } from './content.ts';
 import { CONTEXT_RECORD_DATA } from './context-records.ts';
+import { GRAPH_RECORD_DATA } from './graph-records.ts';
+import { failureSchema, turnStatusSchema } from './outcome.ts';
 
 const id = z.string().min(1).max(256);
 const hash = z.string().regex(/^[0-9a-f]{64}$/);
@@ -16,25 +19,9 @@ const count = z.int().nonnegative();
 const text = z.string();
 
 /** Why something failed, as it is kept: scrubbed, bounded, without the error object. */
-export const failureSchema = z.strictObject({
-  kind: text,
-  detail: text.optional(),
-  message: text,
-  status: z.int().optional(),
-  code: text.optional(),
-  retryAfterMs: z.number().nonnegative().optional(),
-  requestId: text.optional(),
-});
 export type Failure = z.infer<typeof failureSchema>;
 
-export const turnStatusSchema = z.enum([
-  'completed',
-  'failed',
-  'cancelled',
-  'interrupted',
-  'yielded',
-  'handed-off',
-]);
+/** How a turn ended. */
 export type TurnStatus = z.infer<typeof turnStatusSchema>;
 
 export const stopReasonSchema = z.enum([
@@ -292,6 +279,8 @@ export const RECORD_DATA = {
 
   ...CONTEXT_RECORD_DATA,
 
+  ...GRAPH_RECORD_DATA,
+
   'steering.accepted': z.strictObject({ id, text, actor: text.optional() }),
   'steering.injected': z.strictObject({ ids: z.array(id) }),
   'steering.undelivered': z.strictObject({ ids: z.array(id), reason: text }),
@@ -326,6 +315,8 @@ export const RECORD_DATA = {
   }),
   'permission.expired': z.strictObject({ request: id }),
   'permission.cancelled': z.strictObject({ request: id, reason: text }),
+
+  ...CHILD_RECORD_DATA,
 
   'budget.exceeded': z.strictObject({ budget: text, limit: z.number(), used: z.number() }),
   'effect.done': z.strictObject({ hook: text, fact: id }),

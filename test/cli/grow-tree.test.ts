@@ -106,7 +106,9 @@ describe('the tree of a run', () => {
     const { turn: _, step: __, call: ___, ...outside } = call;
     const child = { session: 's-child', parent: root, agent: 'helper' } as const;
     const tree = [
-      eventLike(call, 'child.intended', { data: { child: 's-child', agent: 'helper' } }),
+      eventLike(call, 'child.intended', {
+        data: { child: 's-child', agent: 'helper', specHash: 'a'.repeat(64) },
+      }),
       eventLike({ ...outside, ...child }, 'session.opened', {
         data: { kind: 'agent', ceilingHash: '', ceilingTools: 0, agentPath: ['worker', 'helper'], depth: 1 },
       }),
