@@ -7,6 +7,7 @@ export default defineConfig({
   ssr: { resolve: { conditions: ['swarmwright-source', 'node', 'import', 'default'] } },
   test: {
     include: ['test/**/*.test.ts'],
+    globalSetup: ['test/support/provide-nats-server.ts'],
     typecheck: { enabled: true, include: ['test/**/*.test-d.ts'], checker: 'tsc' },
     reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
     maxWorkers: 2,
