@@ -19,6 +19,8 @@ export interface SinkStats {
   readonly cursor: number;
   /** Positions of the ledger behind `cursor`, as of the last batch or failure. */
   readonly lag: number;
+  /** Since when it is behind, milliseconds of the wall clock; absent while nothing is missing. */
+  readonly laggingSince?: number;
   /** Why the last failure was one; absent once things went well again. */
   readonly lastFailure?: string;
   /** What the sink says of itself. */
@@ -45,6 +47,9 @@ interface Batch {
 
 const STOPPED = Symbol('stopped');
 const LATER = Symbol('later');
+/** A cursor is remembered after so many events, or so long after the first of them. */
+const CURSOR_EVENTS = 256;
+const CURSOR_MS = 1_000;
 const MAX_FAILURE_CHARS = 500;
 /** Records looked at for one batch, in multiples of its events: most records are events. */
 const RECORDS_AN_EVENT = 4;
@@ -63,6 +68,11 @@ export class SinkPump {
   #failures = 0;
   #failuresInARow = 0;
   #lastFailure: string | undefined;
+  #laggingSince: number | undefined;
+  /** Events that arrived since the cursor was remembered, and what will remember it if no more come. */
+  #unsaved = 0;
+  #saveTimer: unknown;
+  #saving: Promise<void> = Promise.resolve();
   /** Position at which a pump that is closing has done its part. */
   #last = Number.POSITIVE_INFINITY;
 
@@ -70,10 +80,11 @@ export class SinkPump {
     this.#options = options;
     const { sink, redactor, limits, ledger } = options;
     this.#projector = createProjector(ledger, {
-      maxEventBytes: limits.maxEventBytes,
+      maxEventBytes: sink.maxEventBytes ?? limits.maxEventBytes,
       ...(sink.content !== undefined && { content: sink.content }),
       ...(redactor !== undefined && { redactor }),
     });
+    sink.attach?.(ledger);
     this.#stopped.signal.addEventListener('abort', () => this.#reading.abort(), { once: true });
     this.#done = this.#run();
   }
@@ -87,6 +98,7 @@ export class SinkPump {
       failures: this.#failures,
       cursor: this.#cursor,
       lag: Math.max(0, this.#newest - this.#cursor),
+      ...(this.#laggingSince !== undefined && { laggingSince: this.#laggingSince }),
       ...(this.#lastFailure !== undefined && { lastFailure: this.#lastFailure }),
       ...(state !== undefined && { sink: state }),
     };
@@ -99,6 +111,8 @@ export class SinkPump {
     await Promise.race([this.#drain(), timeUp]);
     this.#stopped.abort();
     await Promise.race([this.#done, timeUp]);
+    this.#saveCursor();
+    await Promise.race([this.#saving, timeUp]);
     await Promise.race([this.#closeSink(), timeUp]);
     this.#activity = 'closed';
     closed.abort();
@@ -128,10 +142,45 @@ export class SinkPump {
   }
 
   async #startingPoint(signal: AbortSignal): Promise<number> {
-    const begin = await this.#options.begin;
-    const remembered = await this.#options.sink.resumeAfter?.(signal);
+    const { begin: opened, sink, ledger } = this.#options;
+    const begin = await opened;
+    const { cursorName } = sink;
+    const known = cursorName === undefined ? undefined : await ledger.cursor(cursorName);
+    const remembered = (await sink.resumeAfter?.(signal, known)) ?? known;
     // A place beyond the end is one in another ledger: the sink outlived the one it was fed from.
-    return remembered === undefined || remembered > begin ? begin : remembered;
+    const start = remembered === undefined || remembered > begin ? begin : remembered;
+    // What is committed from now on counts as missing, should this process end before any of it arrives.
+    if (cursorName !== undefined && known === undefined) await ledger.moveCursor(cursorName, start);
+    return start;
+  }
+
+  /** Remembers the cursor in the ledger, soon. A repetition after a crash is what readers drop. */
+  #moved(arrived: number): void {
+    this.#unsaved += arrived;
+    if (this.#options.sink.cursorName === undefined || this.#unsaved === 0) return;
+    if (this.#unsaved >= CURSOR_EVENTS) this.#saveCursor();
+    else this.#saveTimer ??= this.#options.clock.setTimeout(() => this.#saveCursor(), CURSOR_MS);
+  }
+
+  #saveCursor(): void {
+    this.#options.clock.clearTimeout(this.#saveTimer);
+    this.#saveTimer = undefined;
+    const { ledger, sink } = this.#options;
+    if (sink.cursorName === undefined || this.#unsaved === 0) return;
+    this.#unsaved = 0;
+    // One that could not be remembered is made good by the next.
+    this.#saving = ledger.moveCursor(sink.cursorName, this.#cursor).catch((error) => this.#note(error));
+  }
+
+  #observe(): void {
+    const positions = Math.max(0, this.#newest - this.#cursor);
+    this.#laggingSince = positions === 0 ? undefined : (this.#laggingSince ?? this.#options.clock.now());
+    this.#options.sink.observe?.({
+      positions,
+      since: this.#laggingSince,
+      published: this.#published,
+      failures: this.#failures,
+    });
   }
 
   async #follow(): Promise<void> {
@@ -141,6 +190,8 @@ export class SinkPump {
       if (events.length > 0 && (await this.#deliver(events)) === STOPPED) return;
       this.#cursor = upTo;
       this.#newest = Math.max(this.#newest, upTo);
+      this.#moved(events.length);
+      this.#observe();
       this.#activity = 'following';
       if (this.#cursor >= this.#last) return;
     }
@@ -224,6 +275,7 @@ export class SinkPump {
     this.#activity = 'backing-off';
     this.#failuresInARow += 1;
     this.#newest = Math.max(this.#newest, await ledger.position().catch(() => 0));
+    this.#observe();
     const longest = Math.min(limits.maxSinkBackoffMs, limits.sinkBackoffMs * 2 ** (this.#failuresInARow - 1));
     await sleep(clock, longest * (1 - random() / 4), this.#stopped.signal);
   }

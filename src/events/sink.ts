@@ -1,3 +1,4 @@
+import type { Ledger } from '../ledger/ledger.ts';
 import type { ContentPolicy } from './event-projector.ts';
 import type { RunEvent } from './event-schemas.ts';
 
@@ -6,6 +7,18 @@ export interface SinkState {
   readonly type: 'connected' | 'degraded' | 'down' | 'disabled';
   /** Fit for a log: no address with credentials. */
   readonly message?: string;
+}
+
+/** How far a sink is behind the ledger. */
+export interface SinkLag {
+  /** Positions of the ledger that did not arrive. */
+  readonly positions: number;
+  /** Since when, milliseconds of the wall clock; undefined while nothing is missing. */
+  readonly since: number | undefined;
+  /** Events that arrived. */
+  readonly published: number;
+  /** Times a batch had to be offered again, or the ledger could not be read. */
+  readonly failures: number;
 }
 
 /**
@@ -21,16 +34,28 @@ export interface Sink {
   /** Which events carry content. Default none. */
   readonly content?: ContentPolicy;
   /**
-   * Cursor of the last event that arrived for certain, from wherever the sink remembers it; reading goes on
-   * behind it. Not given = the sink begins with what is committed from now on.
+   * Name under which the ledger remembers how far this sink is, over restarts and for all processes on the ledger
+   * together. Not given = nothing is remembered for it.
    */
-  resumeAfter?(signal: AbortSignal): Promise<number | undefined>;
+  readonly cursorName?: string;
+  /** Bytes of an event with content; over it the content stays behind. Default `limits.events.maxEventBytes`. */
+  readonly maxEventBytes?: number;
+  /**
+   * Cursor of the last event that arrived for certain, from wherever the sink remembers it; reading goes on
+   * behind it. `known` is what the ledger remembers under `cursorName`. Not given, or undefined, = reading goes on
+   * behind `known`; where there is none, the sink begins with what is committed from now on.
+   */
+  resumeAfter?(signal: AbortSignal, known: number | undefined): Promise<number | undefined>;
+  /** Called once, before anything else: where artifacts that events refer to can be read. */
+  attach?(artifacts: Pick<Ledger, 'getArtifact'>): void;
   /**
    * Resolves when all of the batch has arrived. Rejecting = none of it counts as arrived. `signal` aborts when
    * the time for it is over or the runtime closes.
    */
   publish(events: readonly RunEvent[], signal: AbortSignal): Promise<void>;
   state?(): SinkState;
+  /** Told how far behind the sink is, after each batch and failure. Must not throw. */
+  observe?(lag: SinkLag): void;
   /** Called once, after the last `publish`. */
   close?(): Promise<void>;
 }

@@ -120,5 +120,9 @@ export interface Ledger extends AsyncDisposable {
   /** Messages for a session this process owns, each to be answered once with `reply`; ends with `signal`. */
   inbox(session: string, signal: AbortSignal): AsyncIterable<InboxItem>;
   reply(item: InboxItem, reply: InboxReply): Promise<void>;
+  /** Position a reader of `tail` left under a name; undefined for a name that was never used. */
+  cursor(name: string): Promise<number | undefined>;
+  /** Leaves a position under a name, as durable as an append. It only grows: of several readers the furthest counts. */
+  moveCursor(name: string, position: number): Promise<void>;
   close(): Promise<void>;
 }

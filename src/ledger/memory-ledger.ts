@@ -63,6 +63,7 @@ class MemoryLedger implements Ledger {
   /** All rows in commit order; a position is a place in here, from 1. */
   readonly #order: Kept[] = [];
   readonly #artifacts = new Map<string, Uint8Array>();
+  readonly #cursors = new Map<string, number>();
   readonly #watch = new CommitWatch();
   readonly #inbox: MemoryInbox;
 
@@ -155,6 +156,16 @@ class MemoryLedger implements Ledger {
   async reply(item: InboxItem, reply: InboxReply): Promise<void> {
     this.#assertOpen();
     this.#inbox.reply(item, reply);
+  }
+
+  async cursor(name: string): Promise<number | undefined> {
+    this.#assertOpen();
+    return this.#cursors.get(name);
+  }
+
+  async moveCursor(name: string, position: number): Promise<void> {
+    this.#assertOpen();
+    this.#cursors.set(name, Math.max(position, this.#cursors.get(name) ?? 0));
   }
 
   async close(): Promise<void> {

@@ -13,6 +13,9 @@ const HEADER_BYTES = 100;
 const MAGIC = 'SQLite format 3\u0000';
 const OLDEST_SQLITE = [3, 51, 3] as const;
 
+/** How far readers of the whole file are, by name. Made where it is missing: files had none at first. */
+const CURSORS = 'CREATE TABLE IF NOT EXISTS cursors (name TEXT PRIMARY KEY, pos INTEGER NOT NULL) STRICT';
+
 /**
  * `events` only grows at its end: `prior` links a record to the one before it in its session. So appends of many
  * sessions dirty few pages, which is what a commit costs, and a reader near the head touches a few rows only. An
@@ -68,6 +71,7 @@ const SCHEMA = `
     reply TEXT,
     UNIQUE (session, id)
   ) STRICT;
+  ${CURSORS};
   PRAGMA application_id = ${APPLICATION_ID};
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
@@ -143,6 +147,7 @@ export function openForWriting(path: string, busyMs: number): DatabaseSync {
     PRAGMA synchronous = FULL;
     PRAGMA wal_autocheckpoint = 0;
     PRAGMA cache_size = -16000;
+    ${CURSORS};
   `;
   return connect(path, false, settings);
 }

@@ -176,6 +176,16 @@ class SqliteLedger implements Ledger {
     await this.#write({ kind: 'reply', session, id, reply: text, remembered: REMEMBERED_REPLIES });
   }
 
+  async cursor(name: string): Promise<number | undefined> {
+    this.#assertOpen();
+    return (await this.#write({ kind: 'cursor', name })).position;
+  }
+
+  async moveCursor(name: string, position: number): Promise<void> {
+    this.#assertOpen();
+    await this.#write({ kind: 'cursor', name, position });
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;

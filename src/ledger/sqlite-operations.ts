@@ -37,6 +37,8 @@ export interface WriteOperations {
     /** Answered messages of the session that are kept. */
     readonly remembered: number;
   };
+  /** Moves a cursor, or only looks where no position is given. */
+  readonly cursor: { readonly name: string; readonly position?: number };
 }
 
 /** What became of it. What was not to be done left the file untouched. */
@@ -59,6 +61,7 @@ export interface WriteResults {
     | { readonly type: 'full'; readonly waiting: number };
   readonly withdraw: { readonly type: 'withdrawn' };
   readonly reply: { readonly type: 'replied' };
+  readonly cursor: { readonly type: 'cursor'; readonly position?: number };
 }
 
 export type WriteKind = keyof WriteOperations;
@@ -85,6 +88,9 @@ const SQL = {
   reply: 'UPDATE inbox SET reply = ? WHERE session = ? AND id = ? AND reply IS NULL',
   forget: `DELETE FROM inbox WHERE place IN (SELECT place FROM inbox
     WHERE session = ? AND reply IS NOT NULL ORDER BY place DESC LIMIT -1 OFFSET ?)`,
+  cursor: 'SELECT pos FROM cursors WHERE name = ?',
+  moveCursor: `INSERT INTO cursors (name, pos) VALUES (?, ?)
+    ON CONFLICT DO UPDATE SET pos = max(pos, excluded.pos)`,
 } as const;
 
 type Statements = { readonly [K in keyof typeof SQL]: StatementSync };
@@ -134,7 +140,15 @@ export class SqliteOperations {
         this.#statements.reply.run(request.reply, request.session, request.id);
         this.#statements.forget.run(request.session, request.remembered);
         return { type: 'replied' };
+      case 'cursor':
+        return this.#cursor(request);
     }
+  }
+
+  #cursor({ name, position }: WriteOperations['cursor']): WriteResults['cursor'] {
+    if (position !== undefined) this.#statements.moveCursor.run(name, position);
+    const row = this.#statements.cursor.get(name);
+    return row === undefined ? { type: 'cursor' } : { type: 'cursor', position: numberIn(row, 'pos') };
   }
 
   #append(append: WriteOperations['append'], texts: readonly string[]): WriteResults['append'] {

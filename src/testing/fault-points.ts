@@ -18,6 +18,8 @@ export type FaultSite =
   | 'post'
   | 'inbox'
   | 'reply'
+  | 'cursor'
+  | 'move-cursor'
   | 'release'
   | 'model-request'
   | 'model-event'

@@ -49,6 +49,8 @@ export function faultyLedger(ledger: Ledger, plan: readonly Fault[] | FaultPoint
     post: (item, signal) => at('post', () => ledger.post(item, signal)),
     inbox: (session, signal) => each('inbox', ledger.inbox(session, signal), faults),
     reply: (item, reply) => at('reply', () => ledger.reply(item, reply)),
+    cursor: (name) => at('cursor', () => ledger.cursor(name)),
+    moveCursor: (name, position) => at('move-cursor', () => ledger.moveCursor(name, position)),
     close,
     [Symbol.asyncDispose]: close,
   };

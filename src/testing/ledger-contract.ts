@@ -2,6 +2,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { appendCases } from './ledger-contract-append.ts';
 import { artifactCases } from './ledger-contract-artifacts.ts';
 import { closeCases } from './ledger-contract-close.ts';
+import { cursorCases } from './ledger-contract-cursors.ts';
 import { inboxCases } from './ledger-contract-inbox.ts';
 import { readCases } from './ledger-contract-read.ts';
 import { ruleCases } from './ledger-contract-rules.ts';
@@ -42,6 +43,7 @@ export const ledgerContract: readonly LedgerCase[] = [
   ...writerCases,
   ...readCases,
   ...tailCases,
+  ...cursorCases,
   ...artifactCases,
   ...inboxCases,
   ...closeCases,

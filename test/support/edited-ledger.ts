@@ -40,6 +40,8 @@ export function portOf(ledger: Ledger): Ledger {
     post: (item, signal) => ledger.post(item, signal),
     inbox: (session, signal) => ledger.inbox(session, signal),
     reply: (item, answer) => ledger.reply(item, answer),
+    cursor: (name) => ledger.cursor(name),
+    moveCursor: (name, position) => ledger.moveCursor(name, position),
     close: () => ledger.close(),
     [Symbol.asyncDispose]: () => ledger.close(),
   };
