@@ -54,6 +54,16 @@ const SWARM_ERROR_CODES = {
   'reader-too-slow': 'An event reader fell behind its bound.',
   'too-many-readers': 'More readers are attached than the bound allows.',
   'sink-failed': 'A sink did not take events, or did not answer in time.',
+  // NATS
+  'nats-insecure': 'A NATS server beyond this machine is addressed without TLS.',
+  'nats-unavailable': 'The NATS server cannot be reached, or did not answer in time.',
+  'nats-rejected': 'The NATS server refused what it was asked: a permission, a limit, or a wrong request.',
+  'nats-unsuitable': 'The NATS server is too old for what is asked of it, or dropped settings.',
+  'command-disabled': 'Commands of this kind are switched off where the session lives.',
+  'approval-arguments-differ': 'A decision is for other arguments than those that wait for it.',
+  // MCP
+  'mcp-client-missing': 'MCP servers need a package that is not installed.',
+  'mcp-disconnected': 'The connection to an MCP server has ended or could not be made.',
   // testing
   'script-unplayed': 'A scripted model or server has steps left, or was asked for more than it holds.',
   'fault-injected': 'A fault point fired (tests only).',

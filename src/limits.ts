@@ -149,10 +149,73 @@ export const RESPONSE_LIMITS = {
   maxMessageChars: 1_000,
 } as const;
 
+/** Bounds of everything on NATS. They belong to a connection, not to a run. */
+export const NATS_LIMITS = {
+  /** Bytes of one event on the bus. */
+  maxEventBytes: 256 * KIB,
+  /** Larger `data` is stored as an artifact that the event refers to. */
+  maxInlineDataBytes: 64 * KIB,
+  /** Bytes of the body of a command. */
+  maxCommandBytes: 256 * KIB,
+  /** Time to open a connection. */
+  connectMs: 2_000,
+  /** First and longest pause between two tries to connect. */
+  reconnectMs: 250,
+  maxReconnectMs: 5_000,
+  /** Silence after which the server is asked whether it is there; the second unanswered question ends it. */
+  pingMs: 10_000,
+  /** Time the server has to acknowledge a batch of events. */
+  ackMs: 5_000,
+  /** Time a request of any other kind has. */
+  requestMs: 5_000,
+  /** Time the owner of a session has to answer a command. */
+  commandMs: 15_000,
+  /** Commands one process works on at once; the next are answered as refused. */
+  commands: 64,
+  /** Window in which the server knows a repeated event by its id. */
+  duplicateWindowMs: 600_000,
+  /** Bytes of text deltas on their way; over it they are dropped. */
+  maxDeltaBytes: MIB,
+  /** Time between two messages of a publisher about itself. */
+  healthMs: 5_000,
+  /** Time a subscriber waits for missing events to be stored before it tells of a gap. */
+  gapMs: 2_000,
+  /** Sessions of which a subscriber knows the last event. */
+  subscriberSessions: 100_000,
+  /** Time a closing connection has to send what it holds. */
+  drainMs: 5_000,
+} as const;
+
+/** Bounds of one MCP server. They belong to a server, not to a run, and are options of the server. */
+export const MCP_LIMITS = {
+  /** Time it has to start and shake hands. */
+  connectMs: 30_000,
+  /** Time it has to say whether it speaks the newer protocol; silence means that it does not. */
+  probeMs: 5_000,
+  /** Time it has to list its tools. */
+  listMs: 30_000,
+  /** Pages of one list. */
+  maxListPages: 64,
+  /** Tools of one list; the rest is left out. */
+  maxTools: 1_000,
+  /** Bytes of one message. */
+  maxMessageBytes: 16 * MIB,
+  /** First and longest pause before one that died or failed is asked again; the pause doubles. */
+  backoffMs: 500,
+  maxBackoffMs: 60_000,
+  /** One that was up for so long died for the first time when it dies. */
+  steadyMs: 60_000,
+  /** Time its process has after its input ended, and again after SIGTERM. */
+  closeMs: 2_000,
+} as const;
+
 type Widen<T> = { readonly [K in keyof T]: T[K] extends number ? number : Widen<T[K]> };
 
 /** All bounds, resolved. */
 export type Limits = Widen<typeof DEFAULT_LIMITS>;
+
+/** What an MCP server may be given of its bounds. */
+export type McpLimits = Widen<typeof MCP_LIMITS>;
 
 type Partials<T> = { readonly [K in keyof T]?: T[K] extends number ? number : Partials<T[K]> };
 
