@@ -29,6 +29,8 @@ interface Pending extends WriteMessage {
   /** Characters, near enough for a bound on time. */
   readonly bytes: number;
   readonly deadlineMs: number;
+  /** Hears of the commit first, also where nobody waits for the outcome any more. */
+  readonly committed: ((result: WriteResult) => void) | undefined;
   /** Takes the outcome once; a later one is dropped. */
   settle(outcome: { readonly type: 'done'; readonly result: WriteResult } | Failure): void;
   settled: boolean;
@@ -65,10 +67,14 @@ export class CommitQueue {
     this.#options = options;
   }
 
-  /** Never rejects. Writes are carried out in the order of the calls. */
+  /**
+   * Never rejects. Writes are carried out in the order of the calls. `committed` is called before `onCommit`, even
+   * for a write whose time ran out.
+   */
   submit<K extends WriteKind>(
     operation: WriteOperations[K] & { readonly kind: K },
     texts: readonly string[] = [],
+    committed?: (result: WriteResults[K]) => void,
   ): Promise<WriteOutcome<K>> {
     return new Promise((resolve) => {
       this.#waiting.push({
@@ -78,6 +84,7 @@ export class CommitQueue {
         bytes: texts.reduce((sum, text) => sum + text.length, 0),
         deadlineMs: this.#clock.monotonicMs() + this.#options.commitMs,
         settled: false,
+        committed: committed as Pending['committed'],
         settle: (outcome) => resolve(outcome as WriteOutcome<K>),
       });
       this.#armTimer();
@@ -151,11 +158,13 @@ export class CommitQueue {
     this.#sent = [];
     // The next group is on its way before anybody looks at this one.
     this.#flush();
-    this.#options.onCommit();
-    for (const [index, pending] of group.entries()) {
+    const done = group.flatMap((pending, index) => {
       const result = results[index];
-      if (result !== undefined) settle(pending, { type: 'done', result });
-    }
+      return result === undefined ? [] : [{ pending, result }];
+    });
+    for (const { pending, result } of done) pending.committed?.(result);
+    this.#options.onCommit();
+    for (const { pending, result } of done) settle(pending, { type: 'done', result });
     this.#settled();
   }
 

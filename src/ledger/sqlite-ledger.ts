@@ -17,6 +17,7 @@ import type {
   PositionedRecord,
   SessionSummary,
 } from './ledger.ts';
+import { RecordFeed } from './record-feed.ts';
 import type { LedgerRecord, SessionIdentity } from './records.ts';
 import { checkIdentity, unknownSession } from './session-identity.ts';
 import { type AppendOrder, type CommitOutcome, SessionWriter } from './session-writer.ts';
@@ -63,6 +64,7 @@ class SqliteLedger implements Ledger {
   readonly #reader: SqliteReader;
   readonly #queue: CommitQueue;
   readonly #watch: CommitWatch;
+  readonly #feed: RecordFeed;
   readonly #artifacts: ArtifactFiles;
   /** Sessions of this ledger, from the call of `acquire` on. */
   readonly #held = new Map<string, SessionWriter | 'acquiring'>();
@@ -75,7 +77,15 @@ class SqliteLedger implements Ledger {
     this.#clock = clock ?? systemClock;
     this.#limits = limits ?? DEFAULT_LIMITS;
     this.#reader = reader;
-    this.#watch = new CommitWatch({ intervalMs: FOREIGN_COMMITS_MS, hasChanged: () => reader.hasChanged() });
+    this.#feed = new RecordFeed((after, max) => reader.after(after, max));
+    this.#watch = new CommitWatch({
+      intervalMs: FOREIGN_COMMITS_MS,
+      hasChanged: () => {
+        const hasChanged = reader.hasChanged();
+        if (hasChanged) this.#feed.noteForeign();
+        return hasChanged;
+      },
+    });
     this.#queue = new CommitQueue({
       path,
       commitMs: this.#limits.timeouts.commitMs,
@@ -124,7 +134,7 @@ class SqliteLedger implements Ledger {
 
   tail(after: number, signal: AbortSignal): AsyncIterable<PositionedRecord> {
     this.#assertOpen();
-    return this.#watch.follow(this.#reader.pagesAfter(after), signal);
+    return this.#watch.follow(this.#feed.pagesAfter(after), signal);
   }
 
   async position(): Promise<number> {
@@ -234,7 +244,14 @@ class SqliteLedger implements Ledger {
     const hashes = rows.map((row) => row.hash);
     const kind = 'append' as const;
     const append = { kind, sid, epoch, expectedSeq, prev, facts, at, stale, hashes };
-    const outcome = await this.#queue.submit(append, texts);
+    const outcome = await this.#queue.submit(append, texts, (result) => {
+      if (result.type === 'committed') {
+        this.#feed.noteOwn(
+          result.first,
+          rows.map(({ record }) => record),
+        );
+      }
+    });
     return outcome.type === 'done' ? outcome.result : { type: 'indeterminate', cause: outcome.cause };
   }
 

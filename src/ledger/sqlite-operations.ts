@@ -53,7 +53,8 @@ export interface WriteResults {
         readonly identity: SessionIdentity;
       }
     | { readonly type: 'owned'; readonly process: string };
-  readonly append: { readonly type: 'committed' } | Rejection;
+  /** `first`: position of the first record, where there is one. */
+  readonly append: { readonly type: 'committed'; readonly first: number } | Rejection;
   readonly release: { readonly type: 'released' };
   readonly post:
     | { readonly type: 'posted' }
@@ -155,8 +156,9 @@ export class SqliteOperations {
     const state = this.#heads.stateOf(append.sid);
     const rejection = append.stale ? rejectStale(append, state) : checkAppend(append, state);
     if (rejection !== undefined) return rejection;
+    const first = this.#newestEvent + 1;
     if (texts.length > 0) this.#keep(append, texts, state);
-    return { type: 'committed' };
+    return { type: 'committed', first };
   }
 
   #keep(append: WriteOperations['append'], texts: readonly string[], head: HeadPlace): void {

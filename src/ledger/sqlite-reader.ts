@@ -12,8 +12,6 @@ import { numberIn, optionalTextIn, type SqliteRow, textIn } from './sqlite-rows.
 /** Rows handled in one go, about 2 ms; a long session lets other work in between. */
 const SLICE_ROWS = 200;
 const SLICE_CHARS = 512 * 1024;
-/** Records a tail takes at a time. */
-const TAIL_PAGE = 64;
 const INBOX_PAGE = 64;
 /** Sessions whose verified part is remembered. */
 const MAX_VERIFIED = 10_000;
@@ -146,15 +144,9 @@ export class SqliteReader {
     if (this.#verified.size > MAX_VERIFIED && oldest !== undefined) this.#verified.delete(oldest);
   }
 
-  /** Pages of records after a position; an empty one at the end for now. */
-  pagesAfter(after: number): () => readonly PositionedRecord[] {
-    let cursor = after;
-    return () => {
-      const rows = this.#ask(() => this.#statements.tail.all(cursor, TAIL_PAGE));
-      const page = rows.map(positioned);
-      cursor = page.at(-1)?.pos ?? cursor;
-      return page;
-    };
+  /** Records of all sessions after a position, in commit order. */
+  after(position: number, max: number): readonly PositionedRecord[] {
+    return this.#ask(() => this.#statements.tail.all(position, max)).map(positioned);
   }
 
   position(): number {
