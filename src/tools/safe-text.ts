@@ -21,6 +21,15 @@ export function safeText(text: string, maxChars: number = MAX_TEXT_CHARS): strin
   return cutChars(stripUnseen(text, maxChars), maxChars);
 }
 
+/** As `UNSEEN`, but for carriage returns and the joiners that several scripts are written with. */
+const UNSEEN_IN_DATA =
+  /[[\p{Cc}\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\u{FFF9}-\u{FFFB}]--[\n\r\t\u{FE0F}\u{200C}\u{200D}]]/gv;
+
+/** Untrusted data of any length, fit for a prompt: unseen characters removed, line ends and letters as they were. */
+export function safeData(text: string): string {
+  return text.replace(UNSEEN_IN_DATA, '').toWellFormed();
+}
+
 /** Characters with which a name could end what it stands in: a quotation, a code span, a tag. */
 const DELIMITERS = /["`<>]/g;
 

@@ -1,0 +1,166 @@
+import type { CallToolResult, Client, Tool as ListedTool, Progress } from '@modelcontextprotocol/client';
+import type { JsonObject } from '../ledger/content.ts';
+import { loadSdk, type McpSdk } from './load-sdk.ts';
+import { newClient } from './new-client.ts';
+import type { ServerSpec } from './server-options.ts';
+import { transportOf } from './transports.ts';
+
+export type { CallToolResult, ListedTool };
+
+/** What a connection tells without being asked. */
+export interface ConnectionEvents {
+  /** The list of tools is another now. */
+  onListChanged(): void;
+  /** The connection is gone; nothing comes any more. At most once, and not after `close`. */
+  onLost(): void;
+}
+
+/** What a call may be watched and ended by. */
+export interface CallOptions {
+  readonly signal: AbortSignal;
+  onProgress(progress: Progress): void;
+}
+
+/** One connection to a server, from handshake to end. */
+export interface Connection {
+  readonly isOpen: boolean;
+  /** All tools of the server. */
+  list(): Promise<readonly ListedTool[]>;
+  /** Runs a tool. An abort tells the server that nobody waits any more. */
+  call(tool: string, input: JsonObject, options: CallOptions): Promise<CallToolResult>;
+  /** Of what `list` or `call` threw. */
+  faultOf(error: unknown): RequestFault;
+  close(): Promise<void>;
+}
+
+/** Why a request has no answer: the connection is gone, or the server said no. */
+export type RequestFault = 'disconnected' | 'refused';
+
+/** How the handshake is made; what was found out is kept for the next one. */
+export interface Handshake {
+  /** The server speaks only the older protocol. */
+  isLegacy: boolean;
+}
+
+/**
+ * Connects and shakes hands.
+ * @throws what the client or the system throws; nothing is left behind
+ */
+export async function connectServer(
+  spec: ServerSpec,
+  handshake: Handshake,
+  events: ConnectionEvents,
+): Promise<Connection> {
+  const sdk = await loadSdk();
+  try {
+    return await connectOnce(sdk, spec, handshake, events);
+  } catch (error) {
+    // Some programs end when they are asked what they do not know. They are asked no more.
+    if (handshake.isLegacy || !sdk.SdkError.isInstance(error) || 'url' in spec) throw error;
+    handshake.isLegacy = true;
+    return connectOnce(sdk, spec, handshake, events);
+  }
+}
+
+async function connectOnce(
+  sdk: McpSdk,
+  spec: ServerSpec,
+  handshake: Handshake,
+  events: ConnectionEvents,
+): Promise<Connection> {
+  const client = newClient(sdk, spec, {
+    isLegacy: handshake.isLegacy,
+    onListChanged: () => events.onListChanged(),
+  });
+  const transport = transportOf(sdk, spec);
+  let isOpen = false;
+  const lose = () => {
+    const wasOpen = isOpen;
+    isOpen = false;
+    if (wasOpen) events.onLost();
+  };
+  client.onclose = lose;
+  try {
+    await client.connect(transport, { timeout: spec.limits.connectMs });
+  } catch (error) {
+    await transport.close().catch(() => undefined);
+    throw error;
+  }
+  isOpen = true;
+  if (client.getProtocolEra() === 'legacy') handshake.isLegacy = true;
+  const connection = connectionOf(sdk, client, spec);
+  if ('url' in spec) client.onerror = heartbeat(sdk, client, events, spec.limits.probeMs);
+  return {
+    ...connection,
+    get isOpen() {
+      return isOpen;
+    },
+    async close() {
+      isOpen = false;
+      await client.close();
+      await transport.close();
+    },
+  };
+}
+
+/** The longest a timer can be: how long a call may take is the business of whoever makes it. */
+const FOREVER_MS = 0x7fffffff;
+
+function connectionOf(
+  sdk: McpSdk,
+  client: Client,
+  { limits }: ServerSpec,
+): Omit<Connection, 'close' | 'isOpen'> {
+  return {
+    async list() {
+      const { tools } = await client.listTools({}, { cacheMode: 'refresh', timeout: limits.listMs });
+      return tools;
+    },
+    call: (name, input, { signal, onProgress }) =>
+      client.callTool(
+        { name, arguments: input as Record<string, unknown> },
+        { signal, onprogress: onProgress, timeout: FOREVER_MS },
+      ),
+    faultOf: (error) => faultOf(sdk, error),
+  };
+}
+
+/**
+ * Over HTTP nothing says that a server is gone, and a call whose stream broke would wait for ever: after each trouble
+ * the server is asked for a sign of life, and given up without one. A change of its list may have been missed.
+ */
+function heartbeat(sdk: McpSdk, client: Client, events: ConnectionEvents, timeout: number): () => void {
+  let isAsking = false;
+  const ask = async () => {
+    try {
+      if (client.getProtocolEra() === 'legacy') await client.ping({ timeout });
+      else await client.discover({ timeout });
+    } catch (error) {
+      const isGone = faultOf(sdk, error) === 'disconnected' || isTimeout(sdk, error);
+      if (isGone) await client.close();
+    } finally {
+      isAsking = false;
+    }
+  };
+  return () => {
+    events.onListChanged();
+    if (isAsking) return;
+    isAsking = true;
+    void ask();
+  };
+}
+
+function faultOf(sdk: McpSdk, error: unknown): RequestFault {
+  if (sdk.ProtocolError.isInstance(error)) return 'refused';
+  if (sdk.SdkHttpError.isInstance(error)) {
+    // A session the server knows nothing of is over, too.
+    return error.status === 404 || error.status >= 500 ? 'disconnected' : 'refused';
+  }
+  if (!sdk.SdkError.isInstance(error)) return 'disconnected';
+  const { ConnectionClosed, NotConnected, SendFailed } = sdk.SdkErrorCode;
+  return [ConnectionClosed, NotConnected, SendFailed].includes(error.code) ? 'disconnected' : 'refused';
+}
+
+function isTimeout(sdk: McpSdk, error: unknown): boolean {
+  return sdk.SdkError.isInstance(error) && error.code === sdk.SdkErrorCode.RequestTimeout;
+}

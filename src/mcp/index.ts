@@ -1,0 +1,13 @@
+// The public surface of `swarmwright/mcp`.
+
+export { type McpServer, mcpServer } from './mcp-server.ts';
+export type {
+  Elicitation,
+  ElicitationAnswer,
+  HttpServerOptions,
+  McpServerOptions,
+  McpServerSettings,
+  SamplingAnswer,
+  SamplingRequest,
+  StdioServerOptions,
+} from './server-options.ts';

@@ -1,0 +1,75 @@
+import type { Client, JsonSchemaValidator } from '@modelcontextprotocol/client';
+import type { JsonObject } from '../ledger/content.ts';
+import { safeText } from '../tools/safe-text.ts';
+import { type McpSdk, ownVersion } from './load-sdk.ts';
+import type { ServerSpec } from './server-options.ts';
+
+/** What a client does on its own account. */
+export interface ClientBehaviour {
+  /** Shakes hands the older way, without asking for the newer one. */
+  readonly isLegacy: boolean;
+  onListChanged(): void;
+}
+
+/** A client that is not connected yet: it can do what the user configured for the server, and nothing else. */
+export function newClient(sdk: McpSdk, spec: ServerSpec, behaviour: ClientBehaviour): Client {
+  const { limits, elicit, sample } = spec;
+  const client = new sdk.Client(
+    { name: 'swarmwright', version: ownVersion() },
+    {
+      capabilities: {
+        ...(elicit === undefined ? {} : { elicitation: { form: {} } }),
+        ...(sample === undefined ? {} : { sampling: {} }),
+      },
+      versionNegotiation: {
+        mode: behaviour.isLegacy ? 'legacy' : 'auto',
+        probe: { timeoutMs: limits.probeMs },
+      },
+      listMaxPages: limits.maxListPages,
+      listChanged: {
+        tools: { autoRefresh: false, debounceMs: 0, onChanged: () => behaviour.onListChanged() },
+      },
+      // Schemas of a server are not compiled into code here; results are checked where they are taken in.
+      jsonSchemaValidator: { getValidator: acceptAny },
+    },
+  );
+  answerRequests(client, spec);
+  return client;
+}
+
+/** Nothing is looked at: a value is whatever the caller takes it for. */
+function acceptAny<T>(): JsonSchemaValidator<T> {
+  return (value) => ({ valid: true, data: value as T, errorMessage: undefined });
+}
+
+/** What the server may ask of this side; without an answer of the user's, nothing. */
+function answerRequests(client: Client, { name, elicit, sample }: ServerSpec): void {
+  if (elicit !== undefined) {
+    client.setRequestHandler('elicitation/create', async ({ params }, ctx) => {
+      if (params.mode === 'url') return { action: 'decline' };
+      const request = {
+        server: name,
+        message: safeText(params.message),
+        // It came as JSON.
+        schema: params.requestedSchema as unknown as JsonObject,
+      };
+      const answer = await elicit(request, { signal: ctx.mcpReq.signal });
+      return answer.action === 'accept'
+        ? { action: 'accept', content: mutable(answer.content) }
+        : { action: answer.action };
+    });
+  }
+  if (sample !== undefined) {
+    client.setRequestHandler('sampling/createMessage', async ({ params }, ctx) => {
+      const request = { server: name, params: params as unknown as JsonObject };
+      const { model, text } = await sample(request, { signal: ctx.mcpReq.signal });
+      return { model, role: 'assistant', content: { type: 'text', text } };
+    });
+  }
+}
+
+function mutable(content: Readonly<Record<string, string | number | boolean | readonly string[]>>) {
+  return Object.fromEntries(
+    Object.entries(content).map(([key, value]) => [key, Array.isArray(value) ? [...value] : value]),
+  ) as Record<string, string | number | boolean | string[]>;
+}
