@@ -1,0 +1,4 @@
+// The public surface of `swarmwright/inspect`.
+
+export type { Inspector } from '../lifecycle/inspector.ts';
+export type { InstanceSnapshot } from '../lifecycle/registry.ts';
