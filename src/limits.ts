@@ -22,6 +22,8 @@ export const DEFAULT_LIMITS = {
   agents: 64,
   /** Handoffs of one run. */
   handoffs: 8,
+  /** Times a session whose turn broke by a fault of the runtime is taken up again, within the window. */
+  supervision: { maxRestarts: 3, windowMs: 30_000 },
   /** Inputs waiting in the mailbox of a session. */
   mailbox: 1_000,
   /** Steering texts accepted and not yet injected. */
@@ -176,6 +178,8 @@ export const NATS_LIMITS = {
   duplicateWindowMs: 600_000,
   /** Bytes of text deltas on their way; over it they are dropped. */
   maxDeltaBytes: MIB,
+  /** Time after which the server forgets a reader that is gone. */
+  consumerMs: 300_000,
   /** Time between two messages of a publisher about itself. */
   healthMs: 5_000,
   /** Time a subscriber waits for missing events to be stored before it tells of a gap. */

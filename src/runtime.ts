@@ -2,6 +2,8 @@ import { abandonTurn } from './agent/abandon-turn.ts';
 import { type Approvals, createApprovals, postToOwner } from './agent/approvals.ts';
 import { type ClientTools, clientSources } from './agent/client-tools.ts';
 import { type Agent, type AnyAgent, isAgent } from './agent/define-agent.ts';
+import { followHandoff } from './agent/handoff-chain.ts';
+import { rootLineage } from './agent/lineage.ts';
 import { checkOptions } from './agent/option-checks.ts';
 import type { Run } from './agent/run.ts';
 import { inputParts, type RunInput } from './agent/run-input.ts';
@@ -115,7 +117,9 @@ function runAgent<Output, Context>(
   const run = startRun(core, options, (active, sessionId) => {
     const identity = { session: sessionId, root: sessionId, agent: agent.name };
     const { boundTools, discovery } = options;
-    return inputJob({ agent, identity, run: active, boundTools, clientSources: client, discovery }, parts);
+    const lineage = rootLineage(agent);
+    const request = { agent, identity, lineage, run: active, boundTools, clientSources: client, discovery };
+    return inputJob({ ...request, decide: () => 'block' }, parts, followHandoff);
   });
   // The output was parsed by the schema of the agent; without one it is the text.
   return run as Run<Output>;
@@ -136,7 +140,9 @@ function resumeAgent<Output>(
   const run = startRun(core, { ...options, sessionId }, async (active) => {
     const identity = await identityOf(await core.ledger, sessionId);
     const { boundTools, discovery } = options;
-    return resumeJob({ agent, identity, run: active, boundTools, clientSources: client, discovery }, decide);
+    const lineage = rootLineage(agent);
+    const request = { agent, identity, lineage, run: active, boundTools, clientSources: client, discovery };
+    return resumeJob({ ...request, decide }, followHandoff);
   });
   return run as Run<Output>;
 }

@@ -4,13 +4,15 @@ import type { LiveBus } from '../events/live-bus.ts';
 import type { IdSource } from '../ids.ts';
 import type { NewRecord } from '../ledger/records.ts';
 import type { TurnFacts } from '../ledger/turn-facts.ts';
-import { wasAdmitted } from '../tools/refusals.ts';
 import { BUDGET_FAILURE, type BudgetOptions, createRunBudget } from '../turn/run-budget.ts';
 import type { SteeringOutcome } from '../turn/steering-queue.ts';
 import type { StopCause } from '../turn/stop-signal.ts';
 import type { RunScope, TurnScope } from '../turn/turn-scope.ts';
 import { createUsageMeter } from '../turn/usage-meter.ts';
-import { cancelledResult, type RunResult, refusedResult } from './run-result.ts';
+import { type RunResult, resultOf } from './run-result.ts';
+import type { TreeTally } from './tally-tree.ts';
+import { cancelledOutcome, type LastOutcome, refusedOutcome } from './turn-outcome.ts';
+import type { TurnOwner } from './turn-owner.ts';
 
 export interface ActiveRunOptions {
   readonly runId: string;
@@ -26,7 +28,7 @@ export interface ActiveRunOptions {
 }
 
 /** The inner side of a run: what a handle asks for reaches its turn here, before, while and after it is open. */
-export class ActiveRun {
+export class ActiveRun implements TurnOwner {
   readonly scope: RunScope;
   readonly result: Promise<RunResult<unknown>>;
   readonly #options: ActiveRunOptions;
@@ -39,9 +41,11 @@ export class ActiveRun {
   #earlyAfterStep = false;
   #turn: TurnScope | undefined;
   /** Resolves with the turn once it is open, or with nothing if there will be none. */
-  readonly #opened = Promise.withResolvers<TurnScope | undefined>();
+  #opened = Promise.withResolvers<TurnScope | undefined>();
   /** Texts that wait for the turn to open. */
   #earlyTexts = 0;
+  /** Of turns that handed over. */
+  #before = { steps: 0, toolCalls: 0 };
   #settled = false;
   #wallTimer: unknown;
   readonly #onAbort: () => void;
@@ -86,13 +90,16 @@ export class ActiveRun {
     return this.#settled;
   }
 
-  /** Goes on with the budget of the run that opened the turn: its bounds, and what was used of them. */
-  takeUp(turn: TurnFacts): void {
-    const { budget } = this.scope;
-    const toolCalls = [...turn.calls.values()].filter(wasAdmitted).length;
+  /** Goes on with the budget of the run that opened the turn: its bounds, and what all of it used of them. */
+  takeUp(turn: TurnFacts, before: TreeTally): void {
+    const { budget, usage } = this.scope;
     // What was written as a budget when the turn was opened.
     const bounds = (turn.opened.data.budget ?? {}) as BudgetOptions;
-    budget.restore({ steps: turn.steps.length, toolCalls }, bounds);
+    budget.restore(before, bounds);
+    for (const report of before.reports) {
+      usage.noteBefore(report.agent, report.usage, report.complete);
+      if (report.usage !== undefined) budget.noteUsage(report.usage);
+    }
     this.#armWallClock();
   }
 
@@ -104,7 +111,15 @@ export class ActiveRun {
     this.#opened.resolve(turn);
   }
 
-  settle(result: RunResult<unknown>): void {
+  /** Another agent takes over: stops, steering and counts go on with its turn. */
+  handedOff(_handoff: unknown, { steps, toolCalls }: { steps: number; toolCalls: number }): void {
+    this.#earlyAfterStep ||= this.#turn?.stop.afterStep === true;
+    this.#turn = undefined;
+    this.#opened = Promise.withResolvers<TurnScope | undefined>();
+    this.#before = { steps: this.#before.steps + steps, toolCalls: this.#before.toolCalls + toolCalls };
+  }
+
+  ended(outcome: LastOutcome): void {
     if (this.#settled) return;
     this.#settled = true;
     this.#options.clock.clearTimeout(this.#wallTimer);
@@ -112,7 +127,9 @@ export class ActiveRun {
     this.#options.live.close();
     this.#turn = undefined;
     this.#opened.resolve(undefined);
-    this.#resolve(result);
+    const steps = this.#before.steps + outcome.steps;
+    const toolCalls = this.#before.toolCalls + outcome.toolCalls;
+    this.#resolve(resultOf({ ...outcome, steps, toolCalls }, this.scope.usage));
   }
 
   stop(cause: StopCause): void {
@@ -128,7 +145,7 @@ export class ActiveRun {
   #endUnopened(cause: StopCause): void {
     this.#withdraw?.();
     this.#withdraw = undefined;
-    this.settle(cause.type === 'failed' ? refusedResult(cause.failure) : cancelledResult(cause.reason));
+    this.ended(cause.type === 'failed' ? refusedOutcome(cause.failure) : cancelledOutcome(cause.reason));
   }
 
   stopAfterStep(): void {

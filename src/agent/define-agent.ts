@@ -74,6 +74,10 @@ export interface Agent<out Output = string, in Context = unknown> {
   readonly toolSources: readonly AnyToolSource<Context>[];
   /** The tools, checked and prepared once: the ceiling of every turn of this agent. */
   readonly binding: Binding;
+  /** Children it may ask. */
+  readonly agents: readonly AnyAgent[];
+  /** Agents it may hand over to; names are found in the registry of the runtime. */
+  readonly handoffs: readonly (AnyAgent | string)[];
   readonly discovery: DiscoveryOptions | undefined;
   readonly compaction: CompactionOptions | false | undefined;
   /** The schema of its output, prepared once. */
@@ -183,6 +187,8 @@ export function defineAgent<Context = unknown, Output = string>(
     tools,
     toolSources,
     binding: bindTools(tools, { reservedNames: RESERVED_TOOL_NAMES }),
+    agents: [],
+    handoffs: [],
     discovery: definition.discovery,
     compaction: definition.compaction,
     output: outputOf(given),

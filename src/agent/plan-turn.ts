@@ -13,14 +13,19 @@ import { settleSources } from '../tools/open-sources.ts';
 import { RESERVED_TOOL_NAMES } from '../tools/reserved-names.ts';
 import { type AnyToolSource, isToolSourceDefinition, type ToolSource } from '../tools/tool-source.ts';
 import type { CompactionPlan } from '../turn/compaction.ts';
+import type { BudgetOptions } from '../turn/run-budget.ts';
 import type { TurnPlan } from '../turn/turn-scope.ts';
 import type { AnyAgent } from './define-agent.ts';
+import { type Lineage, limitsWithin, withOwn } from './lineage.ts';
 import type { SessionParts } from './session-actor.ts';
 
 /** What a run says of its turns beyond the agent's definition. */
 export interface PlanRequest {
   /** A hard ceiling of the run, by tool name. */
   readonly boundTools?: readonly string[] | undefined;
+  /** What holds because of those above. */
+  readonly lineage: Lineage;
+  readonly budget: BudgetOptions;
   /** What {@link readySources} gave. */
   readonly live: ReadySources;
   /** What the turn was opened with, where it is resumed. */
@@ -36,14 +41,14 @@ interface OpenedWith {
 
 /** Resolves an agent's definition for one turn. Ceilings only narrow what the agent is bound to. */
 export function planTurn(agent: AnyAgent, parts: SessionParts, request: PlanRequest): TurnPlan {
-  const { opened, boundTools } = request;
+  const { opened, boundTools, lineage } = request;
   const ceiling = intersection(opened?.ceiling, boundTools);
   let base = agent.binding;
-  for (const names of [opened?.bound, ceiling]) if (names !== undefined) base = narrowBinding(base, names);
-  const limits = resolveLimits(agent.limits, parts.limits);
+  for (const names of [opened?.bound, ceiling, lineage.ceiling])
+    if (names !== undefined) base = narrowBinding(base, names);
+  const limits = limitsWithin(agent, parts.limits, lineage, request.budget);
   const live = liveToolsOf(request, { base, ceiling, maxTools: limits.liveTools });
   const discovery = discoveryOf(agent, parts, request);
-  const hooks = agent.hooks === undefined ? parts.hooks : [...parts.hooks, agent.hooks];
   return {
     agent: agent.name,
     model: agent.model,
@@ -53,15 +58,15 @@ export function planTurn(agent: AnyAgent, parts: SessionParts, request: PlanRequ
     ...(ceiling === undefined ? {} : { ceiling }),
     ...(live === undefined ? {} : { live }),
     limits,
-    permission: agent.permission === undefined ? parts.permission : [...parts.permission, agent.permission],
-    gates: parts.hookRunner.gates(hooks),
+    permission: [...parts.permission, ...withOwn(lineage.permission, agent.permission)],
+    gates: parts.hookRunner.gates([...parts.hooks, ...withOwn(lineage.hooks, agent.hooks)]),
     discovery,
     capturesRequests: parts.capturesRequests,
     // A placeholder stands for what its source has at the moment of the call.
     ...(live === undefined || discovery.wire === 'absent' ? {} : { isLive: (name) => live.isOffered(name) }),
     ...(agent.output === undefined ? {} : { output: { contract: agent.output, mode: outputModeOf(agent) } }),
     ...(agent.compaction === false ? {} : { compaction: compactionOf(agent) }),
-    answersAtLastStep: false,
+    answersAtLastStep: lineage.isAsked,
   };
 }
 

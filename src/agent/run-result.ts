@@ -1,9 +1,8 @@
 import type { Usage } from '../ledger/content.ts';
 import type { Failure, StopReason } from '../ledger/records.ts';
 import type { PendingApproval } from '../tools/approvals.ts';
-import type { TurnEnd } from '../turn/close-turn.ts';
-import type { TurnProgress } from '../turn/turn-scope.ts';
 import type { UsageMeter, UsageSum } from '../turn/usage-meter.ts';
+import type { LastOutcome } from './turn-outcome.ts';
 
 /** Tokens and cost of a run. */
 export interface RunUsage {
@@ -26,7 +25,7 @@ export interface IndeterminateCall {
 
 interface Counted {
   readonly usage: RunUsage;
-  /** Steps and tool calls of the whole turn; they go on after a resume. */
+  /** Steps and tool calls of the whole turn, and of those it handed over to; they go on after a resume. */
   readonly steps: number;
   readonly toolCalls: number;
 }
@@ -49,62 +48,33 @@ export type RunResult<Output = string> =
   | ({ readonly status: 'failed'; readonly error: RunError; readonly text: string } & Counted)
   | ({ readonly status: 'cancelled'; readonly reason: string; readonly text: string } & Counted);
 
-/** What a result is made of besides its end. */
-export interface ResultParts {
-  readonly meter: UsageMeter;
-  readonly progress: TurnProgress;
-  readonly approvals: readonly PendingApproval[];
-  readonly calls: readonly IndeterminateCall[];
-}
-
-/** The result of a run whose turn ended in this process. */
-export function resultOfTurn(end: TurnEnd, parts: ResultParts): RunResult<unknown> {
-  const { progress } = parts;
-  const counted: Counted = {
-    usage: usageOf(parts.meter),
-    steps: progress.steps,
-    toolCalls: progress.toolCalls,
-  };
-  const { text } = progress;
-  switch (end.type) {
-    case 'paused':
+/** The result of a run whose last turn came to `outcome`. The counts are those of the run. */
+export function resultOf(outcome: LastOutcome, meter: UsageMeter): RunResult<unknown> {
+  const { steps, toolCalls, text } = outcome;
+  const counted: Counted = { usage: usageOf(meter), steps, toolCalls };
+  switch (outcome.type) {
+    case 'completed':
       return {
-        status: 'paused',
-        reason: end.reason,
-        approvals: parts.approvals,
-        calls: parts.calls,
+        status: 'completed',
+        output: outcome.output,
+        text,
+        stopReason: outcome.stopReason,
         ...counted,
       };
-    case 'detached':
-      return { status: 'failed', error: end.failure, text, ...counted };
-    case 'closed': {
-      if (end.status === 'failed') {
-        return { status: 'failed', error: end.failure ?? UNKNOWN_FAILURE, text, ...counted };
-      }
-      if (end.status === 'cancelled' || end.status === 'interrupted') {
-        return { status: 'cancelled', reason: end.reason ?? end.status, text, ...counted };
-      }
-      const output = 'value' in end ? end.value : text;
-      return { status: 'completed', output, text, stopReason: end.stopReason, ...counted };
+    case 'paused': {
+      const { reason, approvals, calls } = outcome;
+      return { status: 'paused', reason, approvals, calls, ...counted };
     }
+    case 'failed':
+    case 'left':
+      return { status: 'failed', error: outcome.failure, text, ...counted };
+    case 'cancelled':
+      return { status: 'cancelled', reason: outcome.reason, text, ...counted };
   }
 }
 
-const UNKNOWN_FAILURE: Failure = { kind: 'machine-fault', message: 'the turn failed without a reason' };
-
-/** The result of a run that never had a turn. */
-export function refusedResult(failure: Failure): RunResult<never> {
-  return { status: 'failed', error: failure, text: '', ...NOTHING_COUNTED };
-}
-
-/** The result of a run that was cancelled before its turn opened. */
-export function cancelledResult(reason: string): RunResult<never> {
-  return { status: 'cancelled', reason, text: '', ...NOTHING_COUNTED };
-}
-
-const NOTHING_COUNTED: Counted = { usage: { total: {}, byAgent: {}, reported: {} }, steps: 0, toolCalls: 0 };
-
-function usageOf(meter: UsageMeter): RunUsage {
+/** What a meter has counted, as a result says it. */
+export function usageOf(meter: UsageMeter): RunUsage {
   const known = (sum: UsageSum): Usage => (sum.complete ? sum.reported : {});
   return {
     total: known(meter.total),

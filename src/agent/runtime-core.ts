@@ -58,6 +58,8 @@ export class RuntimeCore {
       discovery: options.discovery,
       capturesRequests: options.captureRequests ?? false,
       limits: this.limits,
+      registry: this.registry,
+      agents: this.agents,
       sources: this.sources,
       signal: this.#stopping.signal,
     }));

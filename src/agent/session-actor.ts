@@ -17,8 +17,10 @@ import { replayName } from '../tools/tool-names.ts';
 import { type Conversation, createConversation } from '../turn/conversation.ts';
 import type { StopCause } from '../turn/stop-signal.ts';
 import type { TurnScope, TurnSession } from '../turn/turn-scope.ts';
+import type { AnyAgent } from './define-agent.ts';
 import { createEffectQueue, type EffectQueue } from './effect-queue.ts';
 import { serveInbox } from './session-inbox.ts';
+import type { SessionRegistry } from './session-registry.ts';
 
 /** What every session of a runtime works with. */
 export interface SessionParts {
@@ -37,6 +39,10 @@ export interface SessionParts {
   /** How the runtime lets tools be found, where nobody nearer says. */
   readonly discovery: DiscoveryOptions | undefined;
   readonly limits: Limits;
+  /** The sessions at work in this process: where those of children are found. */
+  readonly registry: SessionRegistry;
+  /** Agents that are named and not given. */
+  readonly agents: ReadonlyMap<string, AnyAgent>;
   /** Tool sources that are open in this runtime. */
   readonly sources: OpenSources;
   /** Aborts when the runtime closes for good. */

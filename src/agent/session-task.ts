@@ -39,7 +39,8 @@ export async function withSession<T>(
     hooks: [],
     wakes: 'nothing',
     async run(session) {
-      await task.between(session).then(resolve, reject);
+      // Whoever is told may take the session at once, from any process.
+      await task.between(session).then((value) => session.whenFree(() => resolve(value)), reject);
     },
     handOver(turn) {
       const done = task.inside?.(turn);

@@ -11,9 +11,9 @@ import type { BudgetOptions } from '../turn/run-budget.ts';
 import { ActiveRun } from './active-run.ts';
 import type { ClientTools } from './client-tools.ts';
 import type { Run, RunEventOptions } from './run.ts';
-import { refusedResult } from './run-result.ts';
 import type { SessionJob } from './session-actor.ts';
 import type { SessionRegistry } from './session-registry.ts';
+import { refusedOutcome } from './turn-outcome.ts';
 
 /** Options of `runtime.run`; `context` is required where a tool of the agent needs one. */
 export type RunOptions<Context = unknown> = RunSettings & {
@@ -98,12 +98,12 @@ async function submit(
     if (job.wakes === 'message') run.wait(() => actor.withdraw(job));
     if (run.isSettled) return position;
     if (actor.submit(job) === 'mailbox-full') {
-      run.settle(refusedResult({ kind: 'mailbox-full', message: `the mailbox of ${sessionId} is full` }));
+      run.ended(refusedOutcome({ kind: 'mailbox-full', message: `the mailbox of ${sessionId} is full` }));
     }
     return position;
   } catch (error) {
     const kind = error instanceof SwarmError ? error.code : 'ledger-unavailable';
-    run.settle(refusedResult({ kind, message: error instanceof Error ? error.message : String(error) }));
+    run.ended(refusedOutcome({ kind, message: error instanceof Error ? error.message : String(error) }));
     return 0;
   }
 }

@@ -66,6 +66,18 @@ export interface TurnFacts {
   readonly rejectedOutputs: readonly string[];
   /** Folds that were made or tried. */
   readonly compactions: readonly CompactionFact[];
+  /** Children that calls of the turn asked for, by session, in the order they were wanted. */
+  readonly children: ReadonlyMap<string, ChildFacts>;
+  /** Who takes over when the turn ends. */
+  readonly handoff?: RecordOf<'handoff.taken'>;
+}
+
+/** One child as the facts of its parent tell it. */
+export interface ChildFacts {
+  readonly intended: RecordOf<'child.intended'>;
+  readonly started?: RecordOf<'child.started'>;
+  readonly finished?: RecordOf<'child.finished'>;
+  readonly lost?: RecordOf<'child.lost'>;
 }
 
 /** What became of a fold. */
@@ -96,9 +108,10 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 type MutableStep = Mutable<Omit<StepFacts, 'callIds'>> & { callIds: string[] };
 type MutableCall = Mutable<CallFacts>;
 type MutableTurn = Mutable<
-  Omit<TurnFacts, 'steps' | 'calls' | 'steering' | 'rejectedOutputs' | 'compactions'>
+  Omit<TurnFacts, 'steps' | 'calls' | 'steering' | 'rejectedOutputs' | 'compactions' | 'children'>
 > & {
   compactions: CompactionFact[];
+  children: Map<string, Mutable<ChildFacts>>;
   steps: MutableStep[];
   calls: Map<string, MutableCall>;
   steering: RecordOf<'steering.accepted'>[];
@@ -156,6 +169,7 @@ function newTurn(record: RecordOf<'turn.opened'>): MutableTurn {
     steering: [],
     rejectedOutputs: [],
     compactions: [],
+    children: new Map(),
   };
 }
 
@@ -184,6 +198,17 @@ function foldTurn(turn: MutableTurn, record: LedgerRecord): void {
     case 'steering.undelivered':
       turn.steering = turn.steering.filter((one) => !record.data.ids.includes(one.data.id));
       return;
+    case 'child.intended':
+      turn.children.set(record.data.child, { intended: record });
+      return;
+    case 'child.started':
+    case 'child.finished':
+    case 'child.lost':
+      foldChild(turn.children.get(record.data.child), record);
+      return;
+    case 'handoff.taken':
+      turn.handoff = record;
+      return;
     case 'tools.changed':
       foldWithdrawn(turn, new Set(record.data.withdrawn));
       return;
@@ -191,6 +216,16 @@ function foldTurn(turn: MutableTurn, record: LedgerRecord): void {
       if (record.call === undefined) foldStep(turn, record);
       else foldCall(turn, record);
   }
+}
+
+function foldChild(
+  child: Mutable<ChildFacts> | undefined,
+  record: RecordOf<'child.started' | 'child.finished' | 'child.lost'>,
+): void {
+  if (child === undefined) return;
+  if (record.type === 'child.started') child.started = record;
+  else if (record.type === 'child.finished') child.finished = record;
+  else child.lost = record;
 }
 
 /** A tool that comes back has to be found again. */

@@ -175,7 +175,7 @@ interface SummaryCost {
 }
 
 /** What a summary cost is part of what the turn cost. */
-export function noteSummary(scope: TurnScope, { requests, usage }: SummaryCost): void {
+function noteSummary(scope: TurnScope, { requests, usage }: SummaryCost): void {
   if (requests > 0) noteUsage(scope, usage, usage !== undefined);
 }
 

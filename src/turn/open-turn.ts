@@ -14,17 +14,16 @@ import { ApprovalDesk } from '../tools/approvals.ts';
 import { createLoopGate } from '../tools/loop-gate.ts';
 import type { IndeterminateDecision } from '../tools/reconcile-call.ts';
 import { causeText } from './close-turn.ts';
-import { noteSummary } from './compaction.ts';
 import type { BudgetOptions } from './run-budget.ts';
 import { createSteeringQueue } from './steering-queue.ts';
-import { noteAuxiliary } from './step-facts.ts';
 import { createStopSignal, type StopCause } from './stop-signal.ts';
 import { calibrate, createTokenEstimate, type TokenEstimate } from './token-estimate.ts';
 import { projectTools } from './tool-projection.ts';
 import type { AnsweredStep, Stage, TurnEntry } from './turn-loop.ts';
 import type { RunScope, TurnPlan, TurnScope, TurnSession } from './turn-scope.ts';
 import { createTurnTools } from './turn-tools.ts';
-import { createUsageMeter, type UsageMeter } from './usage-meter.ts';
+import { createUsageMeter } from './usage-meter.ts';
+import { tallyTurn } from './usage-tally.ts';
 
 /** Everything a scope is made of. */
 export interface ScopeParts {
@@ -58,7 +57,10 @@ export function restoreTurnScope(
   });
   for (const call of facts.calls.values()) restoreCall(scope, call);
   for (const step of facts.steps) restoreStep(scope, step);
-  for (const { data } of facts.compactions) noteSummary(scope, data);
+  // What the run used was counted when it was taken up; this meter is the turn's alone.
+  for (const { usage, complete } of tallyTurn(facts).reports) {
+    scope.turnUsage.note(scope.plan.agent, usage, complete);
+  }
   scope.progress.toolCalls = facts.calls.size;
   return scope;
 }
@@ -181,15 +183,6 @@ function restoreStep(scope: TurnScope, step: StepFacts): void {
   const text = step.message?.data.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
   if (text !== undefined) scope.progress.text = text;
   if (step.closed === undefined) scope.progress.leftStep = step;
-  noteAuxiliary(scope, step.closed?.data.auxiliary);
-  restoreUsage(scope, step, scope.turnUsage, scope.run.usage);
-}
-
-function restoreUsage(scope: TurnScope, step: StepFacts, ...meters: readonly UsageMeter[]): void {
-  const usage = step.closed?.data.usage;
-  const complete = usage !== undefined && step.attempts <= 1;
-  for (const meter of meters) meter.note(scope.plan.agent, usage, complete);
-  if (usage !== undefined) scope.run.budget.noteUsage(usage);
 }
 
 /** The first facts of a turn and where its loop begins. `before` are facts of a new session. */

@@ -22,8 +22,18 @@ export interface BudgetRefusal {
   readonly used: number;
 }
 
+/** A bound of the tree of sessions that is used up. */
+export interface TreeRefusal {
+  readonly budget: 'agents' | 'depth' | 'handoffs' | 'fanOut';
+  readonly limit: number;
+  readonly used: number;
+}
+
 /** The fact that a bound is used up. */
-export function exceededRecord(turn: string, { budget, limit, used }: BudgetRefusal): NewRecord {
+export function exceededRecord(
+  turn: string,
+  { budget, limit, used }: BudgetRefusal | TreeRefusal,
+): NewRecord {
   return { type: 'budget.exceeded', turn, data: { budget, limit, used } };
 }
 
@@ -45,7 +55,10 @@ export interface RunBudget {
   reserveStep(): BudgetRefusal | undefined;
   /** `isFirst` for the first refusal of the run: the others say nothing new. */
   reserveCall(): (BudgetRefusal & { readonly isFirst: boolean }) | undefined;
-  reserveAgent(): BudgetRefusal | undefined;
+  /** Takes an agent, within the bound that holds where it is asked for. */
+  reserveAgent(limit: number): BudgetRefusal | undefined;
+  /** Takes a handoff, within the bound that holds where it is made. */
+  reserveHandoff(limit: number): TreeRefusal | undefined;
   /** Whether tokens or money are used up, with reports that are not counted yet. */
   isSpent(uncounted: readonly Usage[]): boolean;
   /** Counts what a step reported. */
@@ -54,7 +67,15 @@ export interface RunBudget {
    * Goes on with a budget of an earlier process: what was used of it, and its bounds where this one has none of
    * its own.
    */
-  restore(used: { readonly steps: number; readonly toolCalls: number }, bounds: BudgetOptions): void;
+  restore(used: UsedBefore, bounds: BudgetOptions): void;
+}
+
+/** What a run had used when it was taken up. */
+export interface UsedBefore {
+  readonly steps: number;
+  readonly toolCalls: number;
+  readonly agents: number;
+  readonly handoffs: number;
 }
 
 /** @throws SwarmError 'invalid-limit' for a bound that is negative or not a number */
@@ -69,13 +90,13 @@ export function createRunBudget(options: BudgetOptions): RunBudget {
       );
     }
   }
-  const used = { steps: 0, toolCalls: 0, tokens: 0, costUsd: 0, agents: 0 };
+  const used = { steps: 0, toolCalls: 0, tokens: 0, costUsd: 0, agents: 0, handoffs: 0 };
   let bounds = options;
-  const over = (budget: keyof typeof used): BudgetRefusal | undefined => {
+  const over = (budget: Exclude<keyof typeof used, 'handoffs'>): BudgetRefusal | undefined => {
     const limit = bounds[budget];
     return limit !== undefined && used[budget] >= limit ? { budget, limit, used: used[budget] } : undefined;
   };
-  const reserve = (budget: 'steps' | 'toolCalls' | 'agents'): BudgetRefusal | undefined => {
+  const reserve = (budget: 'steps' | 'toolCalls'): BudgetRefusal | undefined => {
     const refusal = over(budget);
     if (refusal === undefined) used[budget] += 1;
     return refusal;
@@ -96,7 +117,16 @@ export function createRunBudget(options: BudgetOptions): RunBudget {
       callsRefused += 1;
       return { ...refusal, isFirst: callsRefused === 1 };
     },
-    reserveAgent: () => reserve('agents'),
+    reserveAgent(limit) {
+      if (used.agents >= limit) return { budget: 'agents', limit, used: used.agents };
+      used.agents += 1;
+      return undefined;
+    },
+    reserveHandoff(limit) {
+      if (used.handoffs >= limit) return { budget: 'handoffs', limit, used: used.handoffs };
+      used.handoffs += 1;
+      return undefined;
+    },
     isSpent(uncounted) {
       const { tokens: maxTokens = Infinity, costUsd: maxCostUsd = Infinity } = bounds;
       const tokens = uncounted.reduce((sum, usage) => sum + tokensOf(usage), used.tokens);
@@ -107,6 +137,8 @@ export function createRunBudget(options: BudgetOptions): RunBudget {
     restore(before, earlier) {
       used.steps += before.steps;
       used.toolCalls += before.toolCalls;
+      used.agents += before.agents;
+      used.handoffs += before.handoffs;
       bounds = { ...earlier, ...options };
     },
   };

@@ -138,6 +138,8 @@ export interface TurnProgress {
   readonly toolsBefore?: { readonly toolsHash: string; readonly cleared: boolean } | undefined;
   /** Steps whose output was rejected. */
   readonly rejectedOutputs: Set<string>;
+  /** Who takes over when the turn ends; set once that is durable. */
+  handoff?: { readonly to: string; readonly session: string; readonly input: string };
   /** The step an earlier process left open, until it is taken up or ended. */
   leftStep?: LeftStep | undefined;
 }

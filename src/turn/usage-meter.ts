@@ -26,23 +26,31 @@ export interface UsageSum {
 export interface UsageMeter {
   /** A step's report; `complete` is false when some attempt of it has none. */
   note(agent: string, usage: Usage | undefined, complete?: boolean): void;
+  /** What was used before, and is counted everywhere else: for this meter alone. */
+  noteBefore(agent: string, usage: Usage | undefined, complete: boolean): void;
   readonly total: UsageSum;
   readonly byAgent: ReadonlyMap<string, UsageSum>;
 }
 
 const NOTHING: UsageSum = { reported: {}, complete: true };
 
-export function createUsageMeter(): UsageMeter {
+/** A meter of its own. What a meter with an `outer` one counts, that one counts too. */
+export function createUsageMeter(outer?: UsageMeter): UsageMeter {
   let total = NOTHING;
   const byAgent = new Map<string, UsageSum>();
   const add = (sum: UsageSum, usage: Usage | undefined, complete: boolean): UsageSum => ({
     reported: usage === undefined ? sum.reported : addUsage(sum.reported, usage),
     complete: sum.complete && complete,
   });
+  const noteBefore = (agent: string, usage: Usage | undefined, complete: boolean) => {
+    total = add(total, usage, complete);
+    byAgent.set(agent, add(byAgent.get(agent) ?? NOTHING, usage, complete));
+  };
   return {
+    noteBefore,
     note(agent, usage, complete = usage !== undefined) {
-      total = add(total, usage, complete);
-      byAgent.set(agent, add(byAgent.get(agent) ?? NOTHING, usage, complete));
+      noteBefore(agent, usage, complete);
+      outer?.note(agent, usage, complete);
     },
     get total() {
       return total;

@@ -1,0 +1,126 @@
+import type { SessionId } from '../ids.ts';
+import type { UserPart } from '../ledger/content.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Failure } from '../ledger/records.ts';
+import { foldSession, type SessionFacts } from '../ledger/turn-facts.ts';
+import { ceilingIn } from './ceiling.ts';
+import { closedOutcome } from './closed-outcome.ts';
+import type { AnyAgent } from './define-agent.ts';
+import { handoffLineage, limitsWithin } from './lineage.ts';
+import { type FollowHandoff, inputJob, resumeJob, type TurnRequest } from './run-turn-job.ts';
+import { failureOf, type SessionParts } from './session-actor.ts';
+import { type Handoff, type LastOutcome, refusedOutcome } from './turn-outcome.ts';
+
+/** What there is to do for a session: by its facts, and by those of the sessions it handed over to. */
+export type SessionWork =
+  | { readonly type: 'open'; readonly request: TurnRequest; readonly input: readonly UserPart[] }
+  | { readonly type: 'resume'; readonly request: TurnRequest }
+  | { readonly type: 'ended'; readonly request: TurnRequest; readonly outcome: LastOutcome };
+
+/** Work found, with the counts of the turns that handed over. */
+export type FoundWork = SessionWork & { readonly steps: number; readonly toolCalls: number };
+
+/**
+ * Follows the handoffs of a session to where its run stands now.
+ * @throws SwarmError of the ledger
+ */
+export async function findWork(
+  parts: SessionParts,
+  first: TurnRequest,
+  input: readonly UserPart[],
+): Promise<FoundWork> {
+  let request = first;
+  let text = input;
+  const before = { steps: 0, toolCalls: 0 };
+  for (;;) {
+    const facts = await factsOf(parts.ledger, request);
+    const last = facts.turns.at(-1);
+    if (last === undefined) return { type: 'open', request, input: text, ...before };
+    if (last.closed === undefined) return { type: 'resume', request, ...before };
+    const outcome = await closedOutcome(last, last.closed, request.agent, parts.ledger);
+    if (outcome.type !== 'handed-off') return { type: 'ended', request, outcome, ...before };
+    const next = handoffRequest(parts, request, outcome.handoff);
+    if ('kind' in next) return { type: 'ended', request, outcome: refusedOutcome(next), ...before };
+    before.steps += outcome.steps;
+    before.toolCalls += outcome.toolCalls;
+    request = next;
+    text = inputOf(outcome.handoff);
+  }
+}
+
+async function factsOf(ledger: Ledger, { identity }: TurnRequest): Promise<SessionFacts> {
+  return foldSession(await ledger.read(identity.session));
+}
+
+/** Makes the next turn at once, so that there is no moment in which nothing of the run is at work. */
+export const followHandoff: FollowHandoff = (request, outcome, { parts }) => {
+  const { run } = request;
+  try {
+    const next = handoffRequest(parts, request, outcome.handoff);
+    run.handedOff(outcome.handoff, outcome);
+    if ('kind' in next) return run.ended(refusedOutcome(next));
+    submitTurn(parts, next, inputOf(outcome.handoff));
+  } catch (error) {
+    run.ended(refusedOutcome(failureOf(error)));
+  }
+};
+
+/** Gives a session its next turn: a new one with an input, else the one that is open. */
+export function submitTurn(
+  { registry, ledger }: SessionParts,
+  request: TurnRequest,
+  input: readonly UserPart[] | undefined,
+): void {
+  const job =
+    input === undefined ? resumeJob(request, followHandoff) : inputJob(request, input, followHandoff);
+  const { session } = request.identity;
+  // Derived from that of the session before, or checked where the run began.
+  if (registry.actorFor(session as SessionId, ledger).submit(job) === 'accepted') return;
+  job.refuse({ kind: 'mailbox-full', message: `the mailbox of ${session} is full` });
+}
+
+function inputOf({ input }: Handoff): readonly UserPart[] {
+  return [{ type: 'text', text: input }];
+}
+
+function handoffRequest(parts: SessionParts, request: TurnRequest, handoff: Handoff): TurnRequest | Failure {
+  const { agent, lineage, identity } = request;
+  const target = handoffTarget(agent, parts.agents, handoff.to);
+  if (target === undefined) {
+    return {
+      kind: 'unknown-agent',
+      message: `${agent.name} handed over to ${handoff.to}, which is not known`,
+    };
+  }
+  const above = {
+    agent,
+    lineage,
+    limits: limitsWithin(agent, parts.limits, lineage, request.run.scope.budget.options),
+    ceiling: ceilingIn(request, parts),
+  };
+  return {
+    ...request,
+    agent: target,
+    identity: {
+      session: handoff.session,
+      root: identity.root,
+      parent: identity.session,
+      agent: target.name,
+    },
+    lineage: handoffLineage(above, target),
+    clientSources: [],
+  };
+}
+
+/** The agent that another one names as one it may hand over to. */
+export function handoffTarget(
+  agent: AnyAgent,
+  named: ReadonlyMap<string, AnyAgent>,
+  name: string,
+): AnyAgent | undefined {
+  for (const target of agent.handoffs) {
+    if (typeof target !== 'string' && target.name === name) return target;
+    if (target === name) return named.get(name);
+  }
+  return undefined;
+}

@@ -1,0 +1,49 @@
+import type { Ledger } from '../ledger/ledger.ts';
+import { foldSession, type TurnFacts } from '../ledger/turn-facts.ts';
+import { type RecordedUsage, tallyTurn } from '../turn/usage-tally.ts';
+
+/** What a turn and everything it caused used, read from the facts of all sessions below it. */
+export interface TreeTally {
+  readonly steps: number;
+  readonly toolCalls: number;
+  /** Sessions, the first included; one that was wanted counts before it is open. */
+  readonly agents: number;
+  readonly handoffs: number;
+  readonly reports: readonly (RecordedUsage & { readonly agent: string })[];
+}
+
+type Sums = { -readonly [K in Exclude<keyof TreeTally, 'reports'>]: number } & {
+  reports: (RecordedUsage & { readonly agent: string })[];
+};
+
+/**
+ * Counts turns of one session and of the sessions they asked for or handed over to. Cost: one read of each session.
+ * @throws SwarmError of the ledger
+ */
+export async function tallyTree(
+  ledger: Pick<Ledger, 'read'>,
+  agent: string,
+  turns: readonly TurnFacts[],
+): Promise<TreeTally> {
+  const sums: Sums = { steps: 0, toolCalls: 0, agents: 1, handoffs: 0, reports: [] };
+  const seen = new Set<string>();
+  const queue: string[] = [];
+  const add = (name: string, turn: TurnFacts) => {
+    const { steps, toolCalls, reports } = tallyTurn(turn);
+    sums.steps += steps;
+    sums.toolCalls += toolCalls;
+    sums.reports.push(...reports.map((report) => ({ ...report, agent: name })));
+    if (turn.handoff !== undefined) sums.handoffs += 1;
+    queue.push(...turn.children.keys());
+    if (turn.handoff !== undefined) queue.push(turn.handoff.data.child);
+  };
+  for (const turn of turns) add(agent, turn);
+  for (let session = queue.shift(); session !== undefined; session = queue.shift()) {
+    if (seen.has(session)) continue;
+    seen.add(session);
+    sums.agents += 1;
+    const records = await ledger.read(session);
+    for (const turn of foldSession(records).turns) add(records[0]?.agent ?? '', turn);
+  }
+  return sums;
+}

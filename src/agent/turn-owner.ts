@@ -1,0 +1,23 @@
+import type { TurnFacts } from '../ledger/turn-facts.ts';
+import type { RunScope, TurnScope } from '../turn/turn-scope.ts';
+import type { TreeTally } from './tally-tree.ts';
+import type { Handoff, LastOutcome } from './turn-outcome.ts';
+
+/** Whom a turn is run for: a run at its root, or the call of a parent that asked a child. */
+export interface TurnOwner {
+  readonly scope: RunScope;
+  /** Aborts at a stop that comes before the turn is open. */
+  readonly stopped: AbortSignal;
+  /** The work is taken up. False where nobody wants it any more; nothing of it is then opened. */
+  begin(): boolean;
+  /** The run is taken up with the turn that began it: what it used before counts. Absent below the root. */
+  takeUp?(turn: TurnFacts, before: TreeTally): void;
+  /** The turn is open from here on. */
+  attach(turn: TurnScope): void;
+  /** The turn ended and another agent takes over; whoever stops or steers waits for its turn. */
+  handedOff(handoff: Handoff, counted: { readonly steps: number; readonly toolCalls: number }): void;
+  /** There is no more to come. */
+  ended(outcome: LastOutcome): void;
+  /** Calls of the turn, or of turns below it, wait for a person from now on, or none does any more. */
+  waiting?(isWaiting: boolean): void;
+}
