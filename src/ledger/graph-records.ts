@@ -1,13 +1,11 @@
 import { z } from 'zod';
 import { artifactRefSchema, jsonValueSchema, usageSchema } from './content.ts';
+import { failureSchema } from './outcome.ts';
 
 const id = z.string().min(1).max(256);
 const hash = z.string().regex(/^[0-9a-f]{64}$/);
 const count = z.int().nonnegative();
 const text = z.string();
-
-/** Why a node failed: scrubbed and bounded, without the error object. */
-const nodeFailureSchema = z.strictObject({ kind: text, message: text });
 
 /** Tokens of a child and of everything below it. An absent `usage` is unknown, never zero. */
 const spentSchema = z.strictObject({
@@ -64,7 +62,7 @@ export const GRAPH_RECORD_DATA = {
     fingerprint: hash,
     operators: z.array(operatorSchema),
     works: z.array(workSchema),
-    /** Works, or operators with all their works. A name nobody knows is ignored. */
+    /** Works, operators with all their works, or `*` for everything. A name nobody knows is ignored. */
     stops: z.array(z.strictObject({ target: id, reason: text })),
     /** The last update: nothing is added any more. */
     finish: z.strictObject({ results: z.array(id), reason: text }).optional(),
@@ -92,7 +90,7 @@ export const GRAPH_RECORD_DATA = {
   /** A schedule ended: everything it started is settled. */
   'graph.finished': z.strictObject({
     status: z.enum(['completed', 'failed', 'cancelled', 'interrupted']),
-    error: nodeFailureSchema.optional(),
+    error: failureSchema.optional(),
   }),
 
   /** A work is entered: nothing of it runs before this is durable. */
@@ -119,7 +117,7 @@ export const GRAPH_RECORD_DATA = {
     output: jsonValueSchema.optional(),
     /** The output where it is too large for a record. */
     outputRef: artifactRefSchema.optional(),
-    error: nodeFailureSchema.optional(),
+    error: failureSchema.optional(),
     /** When the next attempt may start, in milliseconds since the epoch. */
     retryAt: z.number().optional(),
     child: id.optional(),
