@@ -28,12 +28,13 @@ export async function resultValue(result: CallToolResult, artifacts: ToolArtifac
   return all.every((part) => part.type === 'text') ? text : { type: 'content', parts: all };
 }
 
-/** Structured content, unless a text says the same, as servers do for clients that know of texts only. */
+/** Structured content, unless texts say the same, as servers do for clients that know of texts only. */
 function structuredText(value: unknown, parts: readonly UserPart[]): string | undefined {
   if (value === undefined) return undefined;
-  const text = JSON.stringify(value);
-  const isTold = parts.some((part) => part.type === 'text' && sameJson(part.text, text));
-  return isTold ? undefined : safeData(text);
+  const json = JSON.stringify(value);
+  const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  const isTold = texts.some((text) => sameJson(text, json)) || holdsOnly(value, texts);
+  return isTold ? undefined : safeData(json);
 }
 
 function sameJson(text: string, json: string): boolean {
@@ -43,6 +44,13 @@ function sameJson(text: string, json: string): boolean {
     // Prose.
     return false;
   }
+}
+
+/** True for an object whose fields are among the texts: `{ content: text }`. */
+function holdsOnly(value: unknown, texts: readonly string[]): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const fields: readonly unknown[] = Object.values(value);
+  return fields.every((field) => typeof field === 'string' && texts.includes(safeData(field)));
 }
 
 async function partOf(block: Block, artifacts: ToolArtifacts): Promise<UserPart> {
