@@ -118,7 +118,7 @@ export class RuntimeCore {
         if (record.hook !== undefined) this.hookRunner.observe(this.registry.hooksOf(record.session), record);
       },
     });
-    inspect?.attach?.(() => host.registry.snapshot());
+    inspect?.attach?.(() => host.registry.snapshot(), host.machines);
     return host;
   }
 

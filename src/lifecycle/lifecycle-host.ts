@@ -24,6 +24,7 @@ export function createLifecycleHost(options: LifecycleHostOptions): LifecycleHos
 
   return {
     registry,
+    machines,
     get lateEvents() {
       return lateEvents;
     },

@@ -83,6 +83,8 @@ export interface LifecycleHost {
    */
   start<K extends MachineKind>(kind: K, options: StartOptions<K>): Lifecycle<K>;
   readonly registry: Registry;
+  /** What runs: the machines of the runtime, with those that were provided in place. */
+  readonly machines: MachineSet;
   /** Events sent to instances that had ended. More than a few of them are a defect of the sender. */
   readonly lateEvents: number;
   /** Drops a live instance and everything below it: it left this process without an end. */

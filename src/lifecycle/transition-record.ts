@@ -44,6 +44,9 @@ export interface TransitionRecord extends InstanceIds {
   readonly final?: true;
   /** The observer hook of this transition. */
   readonly hook?: ObserverHookName;
+  /** What the event itself said, where it said something. */
+  readonly facts?: TransitionMeta;
+  /** `facts`, and over them those of the instance after the transition. */
   readonly meta: TransitionMeta;
 }
 
@@ -66,10 +69,20 @@ export const MAX_META_CHARS = 64;
 
 /** Facts of the context that records carry. Everything else of a context stays inside. */
 const CONTEXT_META = {
-  agent: ['mailboxSize', 'openChildren', 'graph', 'turns', 'restarts', 'wakeReason', 'failureKind'],
+  agent: [
+    'mailboxSize',
+    'openChildren',
+    'graph',
+    'turns',
+    'restarts',
+    'maxRestarts',
+    'wakeReason',
+    'failureKind',
+  ],
   turn: [
     'stepIndex',
     'maxSteps',
+    'stepCompleted',
     'pendingCalls',
     'parkedCount',
     'overflowUsed',
@@ -79,15 +92,29 @@ const CONTEXT_META = {
     'stopReason',
     'failureKind',
   ],
-  step: ['index', 'attempt', 'maxAttempts', 'emitted', 'visibleCount', 'usageKnown', 'failureKind'],
+  step: [
+    'index',
+    'attempt',
+    'maxAttempts',
+    'idleRetriesLeft',
+    'truncatedRetriesLeft',
+    'emitted',
+    'abortRequested',
+    'calls',
+    'visibleCount',
+    'usageKnown',
+    'failureKind',
+  ],
   'tool-call': [
     'toolName',
     'origin',
+    'recovery',
     'generation',
     'repaired',
     'operationId',
     'refusal',
     'outcome',
+    'abortCause',
     'failureKind',
   ],
 } as const satisfies Record<MachineKind, readonly string[]>;
@@ -104,16 +131,28 @@ const EVENT_META = [
   'decision',
   'delayMs',
   'edited',
+  'emitted',
   'expiresAt',
+  'graph',
   'kind',
+  'operationId',
+  'outcome',
   'reattached',
   'request',
   'status',
   'stepId',
+  'stopReason',
   'target',
+  'toolName',
   'underWindow',
+  'usageKnown',
   'what',
 ] as const;
+
+/** Names of the facts of a context that records carry, by kind of machine. */
+export function contextFacts(kind: MachineKind): readonly string[] {
+  return CONTEXT_META[kind];
+}
 
 /**
  * What a record says of an instance in a state: the allowed facts of its context.
@@ -133,8 +172,9 @@ export function buildRecord(
   facts: TransitionFacts,
 ): TransitionRecord {
   const { from, to, event } = facts;
-  const meta = contextMeta(kind, facts.context);
-  collect(meta, event, EVENT_META);
+  const said: Record<string, MetaValue> = {};
+  collect(said, event, EVENT_META);
+  const meta = { ...said, ...contextMeta(kind, facts.context) };
   if (facts.liveChildren !== undefined && facts.liveChildren > 0) meta['liveChildren'] = facts.liveChildren;
   const silent = facts.illegal === true || facts.replayed === true || facts.fault === true;
   const hook = silent ? undefined : hookFor(kind, from, event.type, to);
@@ -153,6 +193,7 @@ export function buildRecord(
     ...(facts.fault === true && { fault: true }),
     ...(facts.final === true && { final: true }),
     ...(hook !== undefined && { hook }),
+    ...(Object.keys(said).length > 0 && { facts: Object.freeze(said) }),
     meta: Object.freeze(meta),
   };
   return Object.freeze(record);

@@ -32,6 +32,7 @@ describe('a transition record', () => {
       meta: {
         stepIndex: 1,
         maxSteps: 3,
+        stepCompleted: false,
         pendingCalls: 0,
         parkedCount: 0,
         overflowUsed: false,
