@@ -20,6 +20,7 @@ import type { SessionSummary } from './ledger/ledger.ts';
 import type { LedgerRecord } from './ledger/records.ts';
 import { type RecoveryReport, reportOf } from './ledger/recovery.ts';
 import type { HookStats } from './lifecycle/hook-stats.ts';
+import type { InspectedRuntime } from './lifecycle/inspector.ts';
 
 /** Options of {@link Runtime.resume}. */
 export type ResumeOptions = Omit<RunSettings, 'sessionId'> & {
@@ -88,6 +89,12 @@ export interface Runtime extends AsyncDisposable {
  */
 export function createRuntime(options: RuntimeOptions = {}): Runtime {
   const core = new RuntimeCore(options);
+  const runtime = runtimeOf(core);
+  options.inspect?.watch?.(watchedSide(core, runtime));
+  return runtime;
+}
+
+function runtimeOf(core: RuntimeCore): Runtime {
   return {
     run: (target, input, ...rest) => runAgent(core, target, input, rest[0] ?? {}),
     approvals: createApprovals(core),
@@ -99,6 +106,18 @@ export function createRuntime(options: RuntimeOptions = {}): Runtime {
     sinkStats: () => core.outbox?.stats() ?? [],
     close: (closeOptions) => core.close(closeOptions?.drainMs ?? 0),
     [Symbol.asyncDispose]: () => core.close(0),
+  };
+}
+
+/** What an inspector may see and ask: the same that any caller may. */
+function watchedSide(core: RuntimeCore, { approvals, sessions }: Runtime): InspectedRuntime {
+  return {
+    ledger: core.ledger,
+    clock: core.clock,
+    pending: () => approvals.pending(),
+    decide: (id, decision) => approvals.decide(id, decision),
+    steer: (sessionId, text) => sessions.steer(sessionId, text),
+    cancel: (sessionId, reason) => sessions.cancel(sessionId, reason),
   };
 }
 
