@@ -213,6 +213,30 @@ export const MCP_LIMITS = {
   closeMs: 2_000,
 } as const;
 
+/** Bounds of the local page. They belong to a page, not to a run. */
+export const PAGE_LIMITS = {
+  /** Transitions kept for viewers that are behind or connect late; the oldest go first, and are counted. */
+  moves: 10_000,
+  /** Ledger records shown of what lies before; the rest is loaded when a person asks for it. */
+  historyRecords: 20_000,
+  /** Viewers at once. */
+  viewers: 16,
+  /** Connections at once, those of viewers included. */
+  connections: 64,
+  /** Events in one message to a viewer. */
+  batch: 250,
+  /** Time events wait for company, and so the longest delay of what is shown. */
+  flushMs: 50,
+  /** Silence after which a viewer is told that the connection is alive. */
+  heartbeatMs: 15_000,
+  /** Bytes of one request of a viewer. */
+  maxBodyBytes: 64 * KIB,
+  /** Characters of a steering text or a reason. */
+  maxTextChars: 16_000,
+  /** Live instances a viewer is told of when it connects. */
+  instances: 20_000,
+} as const;
+
 type Widen<T> = { readonly [K in keyof T]: T[K] extends number ? number : Widen<T[K]> };
 
 /** All bounds, resolved. */
