@@ -1,7 +1,7 @@
 // An MCP server that offers what stands in a file and tells in another what was asked of it.
 import { appendFileSync, readFileSync } from 'node:fs';
 import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
-import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 
 /** A tool as the protocol has it. */
 interface Listed {
@@ -17,14 +17,14 @@ interface World {
   readonly answers?: Readonly<Record<string, object>>;
 }
 
-const [statePath = '', logPath = ''] = process.argv.slice(2);
+const [statePath = '', logPath = '', protocol = ''] = process.argv.slice(2);
 const world = (): World => JSON.parse(readFileSync(statePath, 'utf8'));
 const tell = (line: string) => appendFileSync(logPath, `${line}\n`);
 
 tell(`start ${process.pid}`);
 tell(`environment ${Object.keys(process.env).sort().join(' ')}`);
 
-serveStdio(() => {
+function createServer(): Server {
   const server = new Server(
     { name: 'world', version: '1.0.0' },
     { capabilities: { tools: { listChanged: true } } },
@@ -49,4 +49,8 @@ serveStdio(() => {
     return answer as { content: { type: 'text'; text: string }[] };
   });
   return server;
-});
+}
+
+// The newer protocol serves both kinds of clients; the older one knows nothing of the newer.
+if (protocol === 'older') await createServer().connect(new StdioServerTransport());
+else serveStdio(createServer);

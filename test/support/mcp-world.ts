@@ -19,7 +19,7 @@ export interface WorldTool {
 export interface McpWorld {
   readonly server: McpServer;
   /** Offers these from the next list on; a call of `announce` says that it changed. */
-  offer(...tools: readonly WorldTool[]): void;
+  offer(...tools: readonly (WorldTool | string)[]): void;
   /** Every list fails from now on. */
   failLists(message: string): void;
   answer(name: string, result: object): void;
@@ -34,6 +34,7 @@ export interface McpWorld {
 export function mcpWorld(
   tools: readonly (WorldTool | string)[],
   options: Partial<StdioServerOptions> = {},
+  protocol: 'older' | 'newer' = 'newer',
 ): McpWorld {
   const folder = mkdtempSync(join(tmpdir(), 'swarmwright-mcp-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -52,7 +53,7 @@ export function mcpWorld(
     server: mcpServer({
       name: 'world',
       command: process.execPath,
-      args: [PROGRAM, statePath, logPath],
+      args: [PROGRAM, statePath, logPath, protocol],
       limits: { backoffMs: 0, closeMs: 500 },
       defer: 'never',
       ...options,
