@@ -61,6 +61,17 @@ export const OBSERVER_HOOKS = [
   'onMessageQueued',
   'onSteeringQueued',
   'onChildSettled',
+  'onGraphStarted',
+  'onGraphUpdated',
+  'onGraphWorkStarted',
+  'onGraphWorkSettled',
+  'onGraphWaiting',
+  'onGraphPaused',
+  'onGraphResumed',
+  'onGraphClosing',
+  'onGraphCompleted',
+  'onGraphFailed',
+  'onGraphStopped',
 ] as const;
 
 /** Hooks that are awaited before something happens and may change or refuse it. The runtime runs them. */
@@ -99,6 +110,8 @@ export const EFFECT_HOOKS = {
   afterActivation: 'tools.activated',
   afterCompaction: 'compaction.committed',
   afterChild: 'child.finished',
+  afterNode: 'node.finished',
+  afterGraph: 'graph.finished',
 } as const;
 
 export type ObserverHookName = (typeof OBSERVER_HOOKS)[number];
@@ -262,12 +275,37 @@ const AGENT_ROWS = rowsOf('agent', [
   ['stopping', 'CHILD_DONE', 'stopping', 'onChildSettled'],
 ]);
 
+const GRAPH_ROWS = rowsOf('graph-supervisor', [
+  [START_STATE, START_EVENT, 'empty', 'onGraphStarted'],
+  ['empty', 'UPDATED', 'reconciling', 'onGraphUpdated'],
+  ['reconciling', 'UPDATED', 'reconciling', 'onGraphUpdated'],
+  ['running', 'UPDATED', 'reconciling', 'onGraphUpdated'],
+  ['waiting', 'UPDATED', 'reconciling', 'onGraphUpdated'],
+  ['reconciling', 'WORK_STARTED', 'reconciling', 'onGraphWorkStarted'],
+  ['reconciling', 'WORK_SETTLED', 'reconciling', 'onGraphWorkSettled'],
+  ['running', 'WORK_SETTLED', 'reconciling', 'onGraphWorkSettled'],
+  ['waiting', 'WORK_SETTLED', 'reconciling', 'onGraphWorkSettled'],
+  ['closing', 'WORK_SETTLED', 'closing', 'onGraphWorkSettled'],
+  ['reconciling', 'PASS_DONE', 'waiting', 'onGraphWaiting'],
+  ['waiting', 'PAUSED', 'paused', 'onGraphPaused'],
+  ['empty', 'RESUMED', 'reconciling', 'onGraphResumed'],
+  ['paused', 'RESUMED', 'reconciling', 'onGraphResumed'],
+  ['*', 'FINISH', 'closing', 'onGraphClosing'],
+  ['*', 'FAIL', 'closing', 'onGraphClosing'],
+  ['*', 'STOP', 'closing', 'onGraphClosing'],
+  ['*', 'COMMIT_FAILED', 'closing', 'onGraphClosing'],
+  ['closing', 'CLOSED', 'completed', 'onGraphCompleted'],
+  ['closing', 'CLOSED', 'failed', 'onGraphFailed'],
+  ['closing', 'CLOSED', 'stopped', 'onGraphStopped'],
+]);
+
 /** Transition to hook: the only place where the two meet. No two rows match the same transition. */
 export const HOOK_ROWS: readonly HookRow[] = Object.freeze([
   ...TURN_ROWS,
   ...STEP_ROWS,
   ...TOOL_CALL_ROWS,
   ...AGENT_ROWS,
+  ...GRAPH_ROWS,
 ]);
 
 const keyOf = (machine: MachineKind, from: string, event: string, to: string) =>

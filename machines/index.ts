@@ -1,4 +1,5 @@
 import { agentMachine } from './agent.ts';
+import { graphSupervisorMachine } from './graph-supervisor.ts';
 import type { MachineSet } from './machine-kind.ts';
 import { stepMachine } from './step.ts';
 import { toolCallMachine } from './tool-call.ts';
@@ -10,6 +11,7 @@ export const allMachines: MachineSet = Object.freeze({
   turn: turnMachine,
   step: stepMachine,
   'tool-call': toolCallMachine,
+  'graph-supervisor': graphSupervisorMachine,
 });
 
 export {
@@ -21,6 +23,14 @@ export {
   type GraphPresence,
   type WakeReason,
 } from './agent.ts';
+export {
+  type GraphCloseReason,
+  type GraphSupervisorContext,
+  type GraphSupervisorEvent,
+  type GraphSupervisorInput,
+  type GraphSupervisorState,
+  graphSupervisorMachine,
+} from './graph-supervisor.ts';
 export {
   EFFECT_HOOKS,
   type EffectHookName,

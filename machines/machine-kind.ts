@@ -1,4 +1,11 @@
 import type { AgentContext, AgentEvent, AgentInput, AgentState, agentMachine } from './agent.ts';
+import type {
+  GraphSupervisorContext,
+  GraphSupervisorEvent,
+  GraphSupervisorInput,
+  GraphSupervisorState,
+  graphSupervisorMachine,
+} from './graph-supervisor.ts';
 import type { StepContext, StepEvent, StepInput, StepState, stepMachine } from './step.ts';
 import type {
   ToolCallContext,
@@ -38,6 +45,13 @@ interface MachineParts {
     readonly context: ToolCallContext;
     readonly event: ToolCallEvent;
     readonly state: ToolCallState;
+  };
+  readonly 'graph-supervisor': {
+    readonly machine: typeof graphSupervisorMachine;
+    readonly input: GraphSupervisorInput;
+    readonly context: GraphSupervisorContext;
+    readonly event: GraphSupervisorEvent;
+    readonly state: GraphSupervisorState;
   };
 }
 

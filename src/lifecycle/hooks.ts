@@ -1,7 +1,13 @@
 import type { EFFECT_HOOKS, EffectHookName, GateHookName } from '../../machines/hooks.ts';
 import type { LedgerRecord } from '../ledger/records.ts';
 import type { GateSubjects } from './gate-subjects.ts';
-import type { AgentObservers, StepObservers, ToolCallObservers, TurnObservers } from './observer-hooks.ts';
+import type {
+  AgentObservers,
+  GraphObservers,
+  StepObservers,
+  ToolCallObservers,
+  TurnObservers,
+} from './observer-hooks.ts';
 
 export type { GateSubjects } from './gate-subjects.ts';
 
@@ -111,6 +117,10 @@ export interface EffectHooks {
   readonly afterActivation?: Effect<'afterActivation'>;
   readonly afterCompaction?: Effect<'afterCompaction'>;
   readonly afterChild?: Effect<'afterChild'>;
+  /** An attempt of a node ended. */
+  readonly afterNode?: Effect<'afterNode'>;
+  /** A graph ended. */
+  readonly afterGraph?: Effect<'afterGraph'>;
 }
 
 /**
@@ -129,6 +139,7 @@ export interface Hooks
     StepObservers,
     ToolCallObservers,
     AgentObservers,
+    GraphObservers,
     GateHooks,
     EffectHooks {
   /** Shown where one of its gates refuses, and part of the key of its effects; default `hooks<position>`. */

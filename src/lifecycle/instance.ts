@@ -135,7 +135,7 @@ function idsOf<K extends MachineKind>(
   const parent = parentId === undefined ? undefined : registry.find(parentId)?.ids;
   const { turn, step, call } = parent?.session === session ? parent : ({} as Partial<InstanceIds>);
   const own = {
-    turn: kind === 'turn' && 'turnId' in input ? input.turnId : turn,
+    turn: 'turnId' in input && input.turnId !== undefined ? input.turnId : turn,
     step: 'stepId' in input ? input.stepId : step,
     call: kind === 'tool-call' && 'callId' in input ? input.callId : call,
   };

@@ -1,4 +1,5 @@
 import { agentMachine } from '../../machines/agent.ts';
+import { graphSupervisorMachine } from '../../machines/graph-supervisor.ts';
 import type { MachineKind, MachineSet } from '../../machines/machine-kind.ts';
 import { stepMachine } from '../../machines/step.ts';
 import { toolCallMachine } from '../../machines/tool-call.ts';
@@ -11,6 +12,7 @@ const OWN: MachineSet = Object.freeze({
   turn: turnMachine,
   step: stepMachine,
   'tool-call': toolCallMachine,
+  'graph-supervisor': graphSupervisorMachine,
 });
 
 /** What tells machines apart here: their states, and which of them are final. */

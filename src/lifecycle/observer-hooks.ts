@@ -109,3 +109,24 @@ export interface AgentObservers {
   /** A child ended. */
   readonly onChildSettled?: Observer;
 }
+
+/** Observers of a graph's supervisor: of a graph in code, or of a schedule that a model makes. */
+export interface GraphObservers {
+  readonly onGraphStarted?: Observer;
+  /** The schedule has a new revision. */
+  readonly onGraphUpdated?: Observer;
+  /** A work was admitted and is about to run. */
+  readonly onGraphWorkStarted?: Observer;
+  /** A work has its outcome, or was left in the ledger. */
+  readonly onGraphWorkSettled?: Observer;
+  /** Nothing can go on until a person, a timer or an update comes. */
+  readonly onGraphWaiting?: Observer;
+  readonly onGraphPaused?: Observer;
+  /** The graph goes on, in a new process or after a pause. */
+  readonly onGraphResumed?: Observer;
+  /** The graph ends; what is under way is being stopped or waited for. */
+  readonly onGraphClosing?: Observer;
+  readonly onGraphCompleted?: Observer;
+  readonly onGraphFailed?: Observer;
+  readonly onGraphStopped?: Observer;
+}

@@ -117,6 +117,15 @@ const CONTEXT_META = {
     'abortCause',
     'failureKind',
   ],
+  'graph-supervisor': [
+    'revision',
+    'runningWorks',
+    'parkedWorks',
+    'settledWorks',
+    'passes',
+    'closeReason',
+    'failureKind',
+  ],
 } as const satisfies Record<MachineKind, readonly string[]>;
 
 /** Fields of events that records carry. Reasons are absent: some are free text of a user. */
@@ -138,6 +147,7 @@ const EVENT_META = [
   'operationId',
   'outcome',
   'reattached',
+  'revision',
   'request',
   'status',
   'stepId',
@@ -147,6 +157,7 @@ const EVENT_META = [
   'underWindow',
   'usageKnown',
   'what',
+  'work',
 ] as const;
 
 /** Names of the facts of a context that records carry, by kind of machine. */

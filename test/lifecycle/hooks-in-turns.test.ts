@@ -82,7 +82,8 @@ describe('hooks of turns', { timeout: 5_000 }, () => {
         if (row !== undefined) reached.add(lineOf(row));
       }
     }
-    const unreached = HOOK_ROWS.map(lineOf).filter((line) => !reached.has(line));
+    const rows = HOOK_ROWS.filter(({ machine }) => machine !== 'graph-supervisor');
+    const unreached = rows.map(lineOf).filter((line) => !reached.has(line));
     expect(unreached.sort()).toEqual([...UNREACHED].sort());
   });
 });

@@ -13,6 +13,7 @@ import type {
 } from '../../src/lifecycle/hooks.ts';
 import type {
   AgentObservers,
+  GraphObservers,
   StepObservers,
   ToolCallObservers,
   TurnObservers,
@@ -22,7 +23,7 @@ import type { PromptMessage } from '../../src/model/adapter.ts';
 
 describe('hooks', () => {
   it('are exactly those of the machines', () => {
-    type Observers = TurnObservers & StepObservers & ToolCallObservers & AgentObservers;
+    type Observers = TurnObservers & StepObservers & ToolCallObservers & AgentObservers & GraphObservers;
     expectTypeOf<keyof Observers>().toEqualTypeOf<ObserverHookName>();
     expectTypeOf<keyof GateHooks>().toEqualTypeOf<GateHookName>();
     expectTypeOf<keyof GateSubjects>().toEqualTypeOf<GateHookName>();

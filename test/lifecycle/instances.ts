@@ -48,6 +48,7 @@ export const inputs = {
     origin: 'model',
     recovery: 'never_auto_retry',
   },
+  'graph-supervisor': { graphId: 's-1.1', turnId: 's-1.1' },
 } as const satisfies { readonly [K in MachineKind]: InputOf<K> };
 
 export function startTurn(host: LifecycleHost, id = 's-1.1', maxSteps = 3): Lifecycle<'turn'> {

@@ -72,6 +72,7 @@ describe.each(kinds)('the definition of %s', (kind) => {
         'STREAM_ENDED',
       ],
       'tool-call': [],
+      'graph-supervisor': [],
     };
     expect([...new Set(refusing)].sort()).toEqual(expected[kind]);
   });

@@ -3,7 +3,14 @@ import { transition } from 'xstate';
 import { type AgentEvent, agentMachine } from '../../machines/agent.ts';
 import { configOf, type DeclaredEdge, declaredEdges, isFinal } from './declared.ts';
 import { canReach, type Edge, explore, type Node } from './explore.ts';
-import { agentSample, samples, stepSample, toolCallSample, turnSample } from './samples.ts';
+import {
+  agentSample,
+  graphSupervisorSample,
+  samples,
+  stepSample,
+  toolCallSample,
+  turnSample,
+} from './samples.ts';
 
 const explorations = samples.map((sample) => ({
   kind: sample.kind,
@@ -269,5 +276,44 @@ describe('the agent machine', () => {
       const counted = after.context.turns - before.snapshot.context.turns;
       expect(counted, `${before.key} ${event.type}`).toBe(starts ? 1 : 0);
     }
+  });
+});
+
+describe('the graph-supervisor machine', () => {
+  const { nodes, edges } = explore(graphSupervisorSample);
+
+  it('rests only where nothing runs that waits for nobody', () => {
+    const resting = edges.filter((edge) => edge.event.type === 'PASS_DONE' && edge.to === 'waiting');
+    expect(resting.length).toBeGreaterThan(0);
+    for (const { before } of resting) {
+      const { runningWorks, parkedWorks } = before.snapshot.context;
+      expect(runningWorks).toBe(parkedWorks);
+    }
+  });
+
+  it('keeps parked works a part of those under way', () => {
+    const over = nodes.filter(({ snapshot: { context } }) => context.parkedWorks > context.runningWorks);
+    expect(keys(over)).toEqual([]);
+  });
+
+  it('ends only out of closing, once its end is durable, as its strongest reason says', () => {
+    const ending = edges.filter((edge) => ['completed', 'failed', 'stopped'].includes(edge.to));
+    expect(distinct(ending.map((edge) => `${edge.from} ${edge.event.type}`))).toEqual(['closing CLOSED']);
+    for (const { before, to } of ending) {
+      const reason = before.snapshot.context.closeReason;
+      expect(reason).toBe(to === 'completed' ? 'finished' : to);
+    }
+  });
+
+  it('looks at the schedule again after every update and every settled work', () => {
+    const changes = edges.filter(
+      ({ event, from }) => ['UPDATED', 'WORK_SETTLED'].includes(event.type) && from !== 'closing',
+    );
+    expect(distinct(changes.map((edge) => edge.to))).toEqual(['reconciling']);
+  });
+
+  it('admits nothing new while it closes', () => {
+    const leaving = edges.filter((edge) => edge.from === 'closing' && edge.to === 'reconciling');
+    expect(leaving).toEqual([]);
   });
 });

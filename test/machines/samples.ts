@@ -1,4 +1,5 @@
 import { agentMachine } from '../../machines/agent.ts';
+import { graphSupervisorMachine } from '../../machines/graph-supervisor.ts';
 import type { EventOf, InputOf, MachineKind, MachineOf } from '../../machines/machine-kind.ts';
 import { stepMachine } from '../../machines/step.ts';
 import { toolCallMachine } from '../../machines/tool-call.ts';
@@ -183,4 +184,28 @@ export const agentSample: Sample<'agent'> = {
   situation: ['mailboxSize', 'openChildren', 'graph', 'restarts'],
 };
 
-export const samples = [turnSample, stepSample, toolCallSample, agentSample] as const;
+export const graphSupervisorSample: Sample<'graph-supervisor'> = {
+  kind: 'graph-supervisor',
+  machine: graphSupervisorMachine,
+  inputs: [{ graphId: 's-1.1' }, { graphId: 's-1.1', turnId: 's-1.1', runningWorks: 1 }],
+  events: [
+    { type: 'UPDATED', revision: 1 },
+    { type: 'WORK_STARTED', work: 'w' },
+    { type: 'WORK_PARKED', work: 'w' },
+    { type: 'WORK_UNPARKED', work: 'w' },
+    { type: 'WORK_SETTLED', work: 'w', status: 'completed' },
+    { type: 'PASS_DONE' },
+    { type: 'RETRY_DUE' },
+    { type: 'FINISH' },
+    { type: 'FAIL', kind },
+    { type: 'STOP' },
+    { type: 'COMMIT_FAILED', kind },
+    { type: 'PAUSED', reason: 'approval' },
+    { type: 'RESUMED' },
+    { type: 'CLOSED' },
+  ],
+  stop: 'STOP',
+  situation: ['runningWorks', 'parkedWorks', 'closeReason'],
+};
+
+export const samples = [turnSample, stepSample, toolCallSample, agentSample, graphSupervisorSample] as const;
