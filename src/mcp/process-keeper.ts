@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
  * Waits for the end of its input, which comes when whoever holds the other side is gone, however it went; leaves the
  * group of the server a moment to end by itself, which the end of its own input asks it to; then kills all of it.
  */
-const SCRIPT = 'read -r _; sleep 1; kill -9 -- "-$1" 2>/dev/null';
+const SCRIPT = 'read -r _; sleep 1; kill -s KILL -- "-$1" 2>/dev/null';
 
 /** What outlives this process to end a process group that this process cannot end any more. */
 export interface ProcessKeeper {

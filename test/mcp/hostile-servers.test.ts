@@ -62,7 +62,7 @@ describe('a hostile server', () => {
     'CX-09 has nothing unseen in a request, deferred %s',
     async (defer) => {
       const world = mcpWorld(
-        NAMES.map((name) => ({ name, description: POISON.repeat(500) })),
+        NAMES.map((name) => ({ name, description: POISON.repeat(500), inputSchema: POISONED })),
         { defer },
       );
       const [answered = ''] = NAMES;

@@ -1,4 +1,5 @@
 // An MCP server that offers what stands in a file and tells in another what was asked of it.
+import { spawn } from 'node:child_process';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
@@ -49,6 +50,14 @@ function createServer(): Server {
     return answer as { content: { type: 'text'; text: string }[] };
   });
   return server;
+}
+
+if (protocol === 'stubborn') {
+  // Ends neither with its input nor when it is asked to, and is not alone.
+  process.on('SIGTERM', () => tell('SIGTERM'));
+  setInterval(() => undefined, 60_000);
+  const { pid } = spawn('sleep', ['600'], { stdio: 'ignore' });
+  tell(`child ${pid}`);
 }
 
 // The newer protocol serves both kinds of clients; the older one knows nothing of the newer.

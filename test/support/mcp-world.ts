@@ -27,6 +27,8 @@ export interface McpWorld {
   log(): readonly string[];
   /** Process ids of its lives so far. */
   pids(): readonly number[];
+  /** How it is started: for a program that starts it. */
+  readonly args: readonly string[];
   /** Resolves when a line of the log matches; bounded by the time of the test. */
   logged(pattern: RegExp): Promise<void>;
 }
@@ -34,7 +36,7 @@ export interface McpWorld {
 export function mcpWorld(
   tools: readonly (WorldTool | string)[],
   options: Partial<StdioServerOptions> = {},
-  protocol: 'older' | 'newer' = 'newer',
+  kind: 'older' | 'newer' | 'stubborn' = 'newer',
 ): McpWorld {
   const folder = mkdtempSync(join(tmpdir(), 'swarmwright-mcp-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -49,11 +51,13 @@ export function mcpWorld(
   writeFileSync(logPath, '');
   const log = () => readFileSync(logPath, 'utf8').split('\n').slice(0, -1);
   const answers: Record<string, object> = {};
+  const args = [PROGRAM, statePath, logPath, kind];
   return {
+    args,
     server: mcpServer({
       name: 'world',
       command: process.execPath,
-      args: [PROGRAM, statePath, logPath, protocol],
+      args,
       limits: { backoffMs: 0, closeMs: 500 },
       defer: 'never',
       ...options,
