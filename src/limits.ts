@@ -237,6 +237,23 @@ export const PAGE_LIMITS = {
   instances: 20_000,
 } as const;
 
+/** Bounds of the bridge to the Stately inspector. */
+export const STATELY_LIMITS = {
+  /** Messages that wait to be sent; over it the oldest are dropped and counted. */
+  maxQueued: 2_000,
+  /** Messages that wait, from which on of each instance only the newest snapshot does. */
+  coalesceFrom: 500,
+  /** Transitions on their way to the thread that sends. */
+  maxBatch: 256,
+  /** Bytes a socket may hold back before it is given more. */
+  maxBufferedBytes: MIB,
+  /** First and longest pause between two tries to connect; the pause doubles. */
+  reconnectMs: 250,
+  maxReconnectMs: 5_000,
+  /** Time a closing bridge has to send what waits, and then to end. */
+  closeMs: 1_000,
+} as const;
+
 type Widen<T> = { readonly [K in keyof T]: T[K] extends number ? number : Widen<T[K]> };
 
 /** All bounds, resolved. */
