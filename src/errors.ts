@@ -64,6 +64,9 @@ const SWARM_ERROR_CODES = {
   // MCP
   'mcp-client-missing': 'MCP servers need a package that is not installed.',
   'mcp-disconnected': 'The connection to an MCP server has ended or could not be made.',
+  // inspection
+  'inspector-missing': 'The Stately inspector needs a package that is not installed.',
+  'invalid-inspector': 'An inspector has an unknown or unusable option.',
   // testing
   'script-unplayed': 'A scripted model or server has steps left, or was asked for more than it holds.',
   'fault-injected': 'A fault point fired (tests only).',

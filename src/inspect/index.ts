@@ -2,3 +2,4 @@
 
 export type { Inspector } from '../lifecycle/inspector.ts';
 export type { InstanceSnapshot } from '../lifecycle/registry.ts';
+export { type StatelyInspector, type StatelyOptions, type StatelyStats, stately } from './stately.ts';

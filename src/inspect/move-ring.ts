@@ -1,0 +1,55 @@
+import type { TransitionRecord } from '../lifecycle/transition-record.ts';
+
+/** Transitions of this process, newest kept: one store for all viewers, so that a slow one costs no memory. */
+export interface MoveRing {
+  /** Number of the newest transition; 0 before the first. */
+  readonly last: number;
+  push(record: TransitionRecord): void;
+  /** Up to `max` transitions after the number `after`, and how many in between are gone. */
+  after(after: number, max: number): RingSlice;
+  /** Those of one instance that are still here, oldest first. */
+  ofInstance(id: string): readonly TransitionRecord[];
+}
+
+/** What {@link MoveRing} gives to a viewer. */
+export interface RingSlice {
+  readonly moves: readonly TransitionRecord[];
+  /** Number of the last of them: where to go on. */
+  readonly last: number;
+  readonly dropped: number;
+}
+
+/** Makes a {@link MoveRing} of `size` places. `push` costs O(1). */
+export function createMoveRing(size: number): MoveRing {
+  const places: TransitionRecord[] = [];
+  let last = 0;
+  // Numbers are the ring's own: records that nobody wanted have a number of the host and never come here.
+  const at = (number: number) => places[(number - 1) % size];
+  return {
+    get last() {
+      return last;
+    },
+    push(record) {
+      places[last % size] = record;
+      last += 1;
+    },
+    after(after, max) {
+      const first = Math.max(after, last - size);
+      const end = Math.min(last, first + max);
+      const moves: TransitionRecord[] = [];
+      for (let number = first + 1; number <= end; number += 1) {
+        const record = at(number);
+        if (record !== undefined) moves.push(record);
+      }
+      return { moves, last: end, dropped: Math.max(0, first - after) };
+    },
+    ofInstance(id) {
+      const found: TransitionRecord[] = [];
+      for (let number = Math.max(1, last - size + 1); number <= last; number += 1) {
+        const record = at(number);
+        if (record?.id === id) found.push(record);
+      }
+      return found;
+    },
+  };
+}
