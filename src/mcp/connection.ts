@@ -129,7 +129,12 @@ function connectionOf(
  * Over HTTP nothing says that a server is gone, and a call whose stream broke would wait for ever: after each trouble
  * the server is asked for a sign of life, and given up without one. A change of its list may have been missed.
  */
-function heartbeat(sdk: McpSdk, client: Client, events: ConnectionEvents, timeout: number): () => void {
+function heartbeat(
+  sdk: McpSdk,
+  client: Client,
+  events: ConnectionEvents,
+  timeout: number,
+): (error: Error) => void {
   let isAsking = false;
   const ask = async () => {
     try {
@@ -142,7 +147,9 @@ function heartbeat(sdk: McpSdk, client: Client, events: ConnectionEvents, timeou
       isAsking = false;
     }
   };
-  return () => {
+  return (error) => {
+    // An answer, for example that there is no stream of changes, is a sign of life.
+    if (sdk.SdkHttpError.isInstance(error) && error.status < 500) return;
     events.onListChanged();
     if (isAsking) return;
     isAsking = true;

@@ -18,7 +18,7 @@ export function newClient(sdk: McpSdk, spec: ServerSpec, behaviour: ClientBehavi
     { name: 'swarmwright', version: ownVersion() },
     {
       capabilities: {
-        ...(elicit === undefined ? {} : { elicitation: { form: {} } }),
+        ...(elicit === undefined ? {} : { elicitation: { form: { applyDefaults: true } } }),
         ...(sample === undefined ? {} : { sampling: {} }),
       },
       versionNegotiation: {
