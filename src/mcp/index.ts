@@ -5,6 +5,7 @@ export type {
   Elicitation,
   ElicitationAnswer,
   HttpServerOptions,
+  McpFault,
   McpServerOptions,
   McpServerSettings,
   SamplingAnswer,

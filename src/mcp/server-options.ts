@@ -39,6 +39,17 @@ export interface SamplingAnswer {
   readonly text: string;
 }
 
+/** Something that went wrong with a server. Turns go on; only this tells why its tools are missing. */
+export interface McpFault {
+  /** Name of the server. */
+  readonly server: string;
+  /** It could not be reached, did not list, was lost, or has a tool that cannot be used. */
+  readonly type: 'not-connected' | 'not-listed' | 'lost' | 'unusable-tool';
+  /** For people. May hold what the server or the system said: keep it out of prompts and events. */
+  readonly message: string;
+  readonly cause?: unknown;
+}
+
 /** Options of every {@link mcpServer}. */
 export interface McpServerSettings {
   /**
@@ -66,6 +77,8 @@ export interface McpServerSettings {
     request: SamplingRequest,
     options: { readonly signal: AbortSignal },
   ) => Promise<SamplingAnswer>;
+  /** Told of what goes wrong with the server; a throw is ignored. */
+  readonly onFault?: (fault: McpFault) => void;
   readonly limits?: Partial<McpLimits>;
 }
 
@@ -121,6 +134,7 @@ const settings = {
   maxResultBytes: z.int().positive().optional(),
   elicit: fn.optional(),
   sample: fn.optional(),
+  onFault: fn.optional(),
   limits: z.partialRecord(z.enum(Object.keys(MCP_LIMITS) as (keyof McpLimits)[]), bound).optional(),
 };
 

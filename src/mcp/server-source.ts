@@ -3,7 +3,7 @@ import { canonicalJson } from '../ledger/canonical-json.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { OpenToolSource } from '../tools/tool-source.ts';
 import { type Connection, connectServer, type Handshake, type ListedTool } from './connection.ts';
-import type { ServerSpec } from './server-options.ts';
+import type { McpFault, ServerSpec } from './server-options.ts';
 import { type ServerLink, serverTool } from './server-tool.ts';
 
 /** Lists in one sync: one that changes while it is read is read again, but not for ever. */
@@ -64,6 +64,7 @@ export class ServerSource implements OpenToolSource, ServerLink {
     if (this.#nowMs() - this.#connectedAtMs >= this.#spec.limits.steadyMs) this.#failures = 0;
     this.#pause();
     this.#offer([]);
+    this.#tell('lost', 'the connection ended');
     // Over HTTP there is something left to close.
     void connection.close().catch(() => undefined);
   }
@@ -99,9 +100,10 @@ export class ServerSource implements OpenToolSource, ServerLink {
           if (connection !== undefined) this.lost(connection);
         },
       });
-    } catch {
+    } catch (error) {
       // It is tried again; until then it offers nothing, which is what a turn sees.
       this.#pause();
+      this.#tell('not-connected', error);
       return undefined;
     }
     if (this.#isClosed) {
@@ -128,6 +130,7 @@ export class ServerSource implements OpenToolSource, ServerLink {
       // It runs and does not tell: what it offered before stands.
       this.#isStale = true;
       this.#pause();
+      this.#tell('not-listed', error);
       return;
     }
     if (connection !== this.#connection) return;
@@ -152,8 +155,9 @@ export class ServerSource implements OpenToolSource, ServerLink {
     if (before?.from === from) return before;
     try {
       return { from, tool: serverTool(this.#spec, listed, this) };
-    } catch {
+    } catch (error) {
       // No tool can be made of it: its schema is no bounded plain JSON.
+      this.#tell('unusable-tool', error);
       return { from, tool: undefined };
     }
   }
@@ -169,6 +173,16 @@ export class ServerSource implements OpenToolSource, ServerLink {
     const { backoffMs, maxBackoffMs } = this.#spec.limits;
     this.#retryAtMs = this.#nowMs() + Math.min(maxBackoffMs, backoffMs * 2 ** this.#failures);
     this.#failures += 1;
+  }
+
+  #tell(type: McpFault['type'], cause: unknown): void {
+    const { name, onFault } = this.#spec;
+    const message = cause instanceof Error ? cause.message : String(cause);
+    try {
+      onFault?.({ server: name, type, message, cause });
+    } catch {
+      // Whoever only looks on changes nothing.
+    }
   }
 
   #nowMs(): number {

@@ -17,7 +17,11 @@ async function play(scenario: string) {
   const command = `"${process.execPath}" --conditions=swarmwright-source "${CLIENT}"`;
   const args = [SUITE, 'client', '--scenario', scenario, '--command', command, '--timeout', '20000'];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-  const [[code], stdout, stderr] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)]);
+  const [[code], stdout, stderr] = await Promise.all([
+    once(child, 'close'),
+    text(child.stdout),
+    text(child.stderr),
+  ]);
   return { code, printed: `${stdout}${stderr}` };
 }
 
