@@ -168,6 +168,8 @@ export const NATS_LIMITS = {
   pingMs: 10_000,
   /** Time the server has to acknowledge a batch of events. */
   ackMs: 5_000,
+  /** Longest pause before events are published again after a failure. */
+  publishBackoffMs: 2_000,
   /** Time a request of any other kind has. */
   requestMs: 5_000,
   /** Time the owner of a session has to answer a command. */
@@ -178,6 +180,8 @@ export const NATS_LIMITS = {
   duplicateWindowMs: 600_000,
   /** Bytes of text deltas on their way; over it they are dropped. */
   maxDeltaBytes: MIB,
+  /** Records a publisher may be behind before it calls itself degraded. */
+  degradedLag: 1_000,
   /** Time after which the server forgets a reader that is gone. */
   consumerMs: 300_000,
   /** Time between two messages of a publisher about itself. */
@@ -213,6 +217,25 @@ export const MCP_LIMITS = {
   closeMs: 2_000,
 } as const;
 
+/** Bounds of the bridge to the Stately inspector. */
+export const STATELY_LIMITS = {
+  /** Messages that wait to be sent; over it the oldest are dropped and counted. */
+  maxQueued: 2_000,
+  /** Messages that wait, from which on of each instance only the newest snapshot does. */
+  coalesceFrom: 500,
+  /** Transitions on their way to the thread that sends. */
+  maxBatch: 256,
+  /** Bytes a socket may hold back before it is given more. */
+  maxBufferedBytes: MIB,
+  /** Time a relay has to take a connection. */
+  connectMs: 2_000,
+  /** First and longest pause between two tries to connect; the pause doubles. */
+  reconnectMs: 250,
+  maxReconnectMs: 5_000,
+  /** Time a closing bridge has to send what waits, and then to end. */
+  closeMs: 1_000,
+} as const;
+
 /** Bounds of the local page. They belong to a page, not to a run. */
 export const PAGE_LIMITS = {
   /** Transitions kept for viewers that are behind or connect late; the oldest go first, and are counted. */
@@ -235,23 +258,6 @@ export const PAGE_LIMITS = {
   maxTextChars: 16_000,
   /** Live instances a viewer is told of when it connects. */
   instances: 20_000,
-} as const;
-
-/** Bounds of the bridge to the Stately inspector. */
-export const STATELY_LIMITS = {
-  /** Messages that wait to be sent; over it the oldest are dropped and counted. */
-  maxQueued: 2_000,
-  /** Messages that wait, from which on of each instance only the newest snapshot does. */
-  coalesceFrom: 500,
-  /** Transitions on their way to the thread that sends. */
-  maxBatch: 256,
-  /** Bytes a socket may hold back before it is given more. */
-  maxBufferedBytes: MIB,
-  /** First and longest pause between two tries to connect; the pause doubles. */
-  reconnectMs: 250,
-  maxReconnectMs: 5_000,
-  /** Time a closing bridge has to send what waits, and then to end. */
-  closeMs: 1_000,
 } as const;
 
 type Widen<T> = { readonly [K in keyof T]: T[K] extends number ? number : Widen<T[K]> };

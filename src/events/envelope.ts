@@ -49,6 +49,18 @@ export const envelopeSchema = z.object({
   redacted: z.array(z.string()),
   /** Place in the commit order of the whole ledger: where reading a tree of sessions goes on. */
   cursor: z.int().nonnegative().optional(),
+  /** Tenant or environment; on a bus only. */
+  ns: z.string().optional(),
+  /** Where all of `data` is, as JSON, when it was too large to come along; on a bus only. */
+  ref: z
+    .object({
+      store: z.string(),
+      key: z.string(),
+      size: z.int().nonnegative(),
+      sha256: z.string(),
+      type: z.string(),
+    })
+    .optional(),
 });
 
 /** Everything about an event except what it says. */

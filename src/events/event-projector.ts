@@ -43,8 +43,7 @@ export function createProjector(ledger: Pick<Ledger, 'read'>, options: Projector
   const { content = false, maxEventBytes = DEFAULT_LIMITS.events.maxEventBytes } = options;
   const redactor = options.redactor ?? createRedactor();
   const places = createSessionPlaces(ledger);
-  const letsOut = (type: DurableEventType) =>
-    typeof content === 'boolean' ? content : content.some((kind) => kind === splitType(type).kind);
+  const letsOut = (type: DurableEventType) => isContentLetOut(content, type);
 
   return {
     async project({ pos, record }) {
@@ -65,6 +64,11 @@ export function createProjector(ledger: Pick<Ledger, 'read'>, options: Projector
       return finish(false);
     },
   };
+}
+
+/** Whether a policy lets the content of a type out. */
+export function isContentLetOut(content: ContentPolicy, type: DurableEventType): boolean {
+  return typeof content === 'boolean' ? content : content.some((kind) => kind === splitType(type).kind);
 }
 
 interface DataOptions {

@@ -271,12 +271,13 @@ export class SinkPump {
   }
 
   async #pause(): Promise<void> {
-    const { clock, limits, random, ledger } = this.#options;
+    const { clock, limits, random, ledger, sink } = this.#options;
     this.#activity = 'backing-off';
     this.#failuresInARow += 1;
     this.#newest = Math.max(this.#newest, await ledger.position().catch(() => 0));
     this.#observe();
-    const longest = Math.min(limits.maxSinkBackoffMs, limits.sinkBackoffMs * 2 ** (this.#failuresInARow - 1));
+    const bound = sink.maxBackoffMs ?? limits.maxSinkBackoffMs;
+    const longest = Math.min(bound, limits.sinkBackoffMs * 2 ** (this.#failuresInARow - 1));
     await sleep(clock, longest * (1 - random() / 4), this.#stopped.signal);
   }
 

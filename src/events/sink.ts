@@ -40,6 +40,8 @@ export interface Sink {
   readonly cursorName?: string;
   /** Bytes of an event with content; over it the content stays behind. Default `limits.events.maxEventBytes`. */
   readonly maxEventBytes?: number;
+  /** Longest pause before it is asked again after failures. Default `limits.events.maxSinkBackoffMs`. */
+  readonly maxBackoffMs?: number;
   /**
    * Cursor of the last event that arrived for certain, from wherever the sink remembers it; reading goes on
    * behind it. `known` is what the ledger remembers under `cursorName`. Not given, or undefined, = reading goes on

@@ -9,6 +9,7 @@ const REJECTIONS = new Set([
   'InvalidArgumentError',
   'InvalidSubjectError',
   'JetStreamApiError',
+  'StreamNotFoundError',
 ]);
 
 /** An error of the client as one of ours. What came from the server is text of a stranger: bounded, without secrets. */

@@ -1,0 +1,36 @@
+// The public surface of `swarmwright/nats`, by what it is for.
+
+// connect
+
+export type { NatsClient, NatsClientState, NatsServerFacts } from './client.ts';
+export { connectNats } from './client.ts';
+export type { Connection } from './connection.ts';
+export type { NatsAuth, NatsOptions, NatsTls } from './connection-options.ts';
+
+// publish
+
+export type { EventFormat } from './event-message.ts';
+export { type NatsSink, type NatsSinkCounts, type NatsSinkOptions, natsSink } from './nats-sink.ts';
+
+// provision
+
+export {
+  type ProvisionReport,
+  provision,
+  type SettingDifference,
+  type StreamReport,
+} from './provision.ts';
+export type { ProvisionOptions } from './streams.ts';
+
+// subjects
+
+export {
+  COMMAND_VERBS,
+  type CommandVerb,
+  createSubjects,
+  decodeToken,
+  type EventFilter,
+  encodeToken,
+  type SubjectOptions,
+  type Subjects,
+} from './subjects.ts';
