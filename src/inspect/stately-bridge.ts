@@ -28,6 +28,8 @@ export class StatelyBridge implements StatelyInspector {
   #isScheduled = false;
   #isClosed = false;
   #sent = 0;
+  /** Callers of `flushed`. */
+  #waiters = 0;
   #idle = Promise.withResolvers<void>();
 
   constructor(url: string, maxQueued: number) {
@@ -60,7 +62,12 @@ export class StatelyBridge implements StatelyInspector {
   }
 
   async flushed(): Promise<boolean> {
+    // Somebody waits: for that time the process does too.
+    this.#thread?.ref();
+    this.#waiters += 1;
     while (this.#isWaiting() && !this.#isRefused && this.#thread !== undefined) await this.#idle.promise;
+    this.#waiters -= 1;
+    if (this.#waiters === 0) this.#thread?.unref();
     return !this.#isWaiting();
   }
 
@@ -69,9 +76,8 @@ export class StatelyBridge implements StatelyInspector {
     this.#isClosed = true;
     const thread = this.#thread;
     if (thread === undefined) return;
-    // For the time of closing alone the process waits for the thread.
-    thread.ref();
     await within(STATELY_LIMITS.closeMs, this.flushed());
+    thread.ref();
     const ended = new Promise<void>((resolve) => thread.once('exit', () => resolve()));
     this.#post({ type: 'finish' });
     await within(STATELY_LIMITS.closeMs, ended);
@@ -137,10 +143,11 @@ export class StatelyBridge implements StatelyInspector {
   #pumpSoon(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    setImmediate(() => {
+    // Not an immediate: without a reference it would wait for whatever else wakes the process.
+    setTimeout(() => {
       this.#isScheduled = false;
       this.#pump();
-    }).unref();
+    }, 1).unref();
   }
 
   #pump(): void {

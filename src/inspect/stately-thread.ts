@@ -58,6 +58,10 @@ function connect(): void {
     setTimeout(connect, delayMs);
     delayMs = Math.min(2 * delayMs, STATELY_LIMITS.maxReconnectMs);
   };
+  // An address that takes connections and never answers is as good as none.
+  setTimeout(() => {
+    if (!wasOpen) opening.close();
+  }, STATELY_LIMITS.connectMs);
   // A failure is followed by the close, which says enough.
   opening.onerror = () => undefined;
 }
