@@ -1,4 +1,5 @@
 import { SwarmError } from '../errors.ts';
+import { unheldFetch } from './unheld-fetch.ts';
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -11,13 +12,20 @@ export function boundedFetch(headersOf: () => Promise<Readonly<Record<string, st
   return async (url: string | URL, init: RequestInit = {}): Promise<Response> => {
     const headers = new Headers(init.headers);
     for (const [name, value] of Object.entries(await headersOf())) headers.set(name, value);
-    const response = await fetch(url, { ...init, headers, redirect: 'error' });
+    const response = isStanding(init.method, headers)
+      ? await unheldFetch(new URL(url), { ...init, headers })
+      : await fetch(url, { ...init, headers, redirect: 'error' });
     if (response.body === null) return response;
     const isStream = response.headers.get('content-type')?.includes('text/event-stream') === true;
     const body = response.body.pipeThrough(boundedBody(maxBytes, isStream));
     const { status, statusText } = response;
     return new Response(body, { status, statusText, headers: response.headers });
   };
+}
+
+/** A request whose answer is the stream of what changes, by either protocol. */
+function isStanding(method: string | undefined, headers: Headers): boolean {
+  return (method ?? 'GET') === 'GET' || headers.get('mcp-method') === 'subscriptions/listen';
 }
 
 /** Passes bytes on and fails over the bound; where `perEvent`, an empty line begins the count anew. */

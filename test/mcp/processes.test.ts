@@ -4,6 +4,8 @@ import { mcpServer } from '../../src/mcp/mcp-server.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { reply } from '../../src/testing/reply.ts';
 import { startProgram } from '../support/child-process.ts';
+import { servedEverything } from '../support/mcp-everything.ts';
+import { httpWorld } from '../support/mcp-http.ts';
 import { type McpWorld, mcpWorld } from '../support/mcp-world.ts';
 import { scriptedAgent } from '../support/scripted-agents.ts';
 import { watchedRuntime } from '../support/watched-runtime.ts';
@@ -56,6 +58,15 @@ describe('the process of a server', () => {
     expect(await host.said('turn')).toBe('completed');
     expect(await host.ended).toBe(0);
     await expectGone(processesOf(world));
+  });
+
+  it.each([
+    ['older', async () => (await servedEverything()).url],
+    ['newer', async () => (await httpWorld({ hasListChanges: true })).url],
+  ])('is nothing that a program waits for over HTTP, by the %s protocol', async (_, serve) => {
+    const host = startProgram('programs/mcp-host.ts', ['ends', await serve()]);
+    expect(await host.said('turn')).toBe('completed');
+    expect(await host.ended).toBe(0);
   });
 
   it('does not outlive a program that is killed', async () => {

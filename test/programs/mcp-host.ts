@@ -4,7 +4,12 @@ import { mcpServer } from 'swarmwright/mcp';
 import { reply, scriptedModel } from 'swarmwright/testing';
 
 const [ending = '', ...args] = process.argv.slice(2);
-const server = mcpServer({ name: 'world', command: process.execPath, args, defer: 'never' });
+const [url = ''] = args;
+const server = mcpServer(
+  url.startsWith('http')
+    ? { name: 'world', url, defer: 'never' }
+    : { name: 'world', command: process.execPath, args, defer: 'never' },
+);
 const model = scriptedModel({ script: [reply().call('world__look', {}), reply().text('Done.')] });
 const agent = defineAgent({ name: 'worker', instructions: 'Work.', model, tools: [server] });
 const runtime = createRuntime();

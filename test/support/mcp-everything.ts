@@ -28,6 +28,7 @@ export function filesystemServer(folders: readonly string[], more: McpServerSett
 /** The reference server over HTTP, in a process that a test can kill and start again on the same port. */
 export interface ServedEverything {
   readonly server: McpServer;
+  readonly url: string;
   /** Ends the process at once. */
   kill(): Promise<void>;
   start(): Promise<void>;
@@ -54,8 +55,8 @@ export async function servedEverything(more: McpServerSettings = {}): Promise<Se
   };
   onTestFinished(kill);
   await start();
-  const server = mcpServer({ name: 'every', url: `http://127.0.0.1:${port}/mcp`, ...settings, ...more });
-  return { server, kill, start };
+  const url = `http://127.0.0.1:${port}/mcp`;
+  return { server: mcpServer({ name: 'every', url, ...settings, ...more }), url, kill, start };
 }
 
 async function freePort(): Promise<number> {

@@ -14,6 +14,8 @@ export interface HttpWorld {
 export interface HttpWorldOptions {
   /** What the tool `look` answers. */
   readonly text?: string;
+  /** Says that its list may change, so that clients listen for it. */
+  readonly hasListChanges?: boolean;
   /** Answers a request in the place of the server; false leaves it to the server. */
   readonly instead?: (request: IncomingMessage, response: ServerResponse) => boolean;
 }
@@ -21,11 +23,15 @@ export interface HttpWorldOptions {
 /** A server of the newer protocol, which answers older clients as well. It goes with the test. */
 export async function httpWorld({
   text = 'seen',
+  hasListChanges = false,
   instead = () => false,
 }: HttpWorldOptions = {}): Promise<HttpWorld> {
   const seen: IncomingMessage['headers'][] = [];
   const handler = createMcpHandler(() => {
-    const world = new McpServer({ name: 'world', version: '1.0.0' });
+    const world = new McpServer(
+      { name: 'world', version: '1.0.0' },
+      { capabilities: { tools: { listChanged: hasListChanges } } },
+    );
     world.registerTool('look', { description: 'Looks.' }, async () => ({
       content: [{ type: 'text', text }],
     }));
