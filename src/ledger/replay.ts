@@ -21,6 +21,20 @@ export interface TurnReplay {
  * `records` are those of one session in order; records of other turns are passed over.
  */
 export function replayTurn(records: readonly LedgerRecord[], turnId: string): TurnReplay {
+  const replayer = createTurnReplayer(turnId);
+  for (const record of records) replayer.add(record);
+  return replayer.replay();
+}
+
+/** Follows the facts of one turn as they come. A later fact may take back what an earlier one seemed to say. */
+export interface TurnReplayer {
+  /** Records of other turns are passed over. */
+  add(record: LedgerRecord): void;
+  /** The events up to here. Its lists go on growing. */
+  replay(): TurnReplay;
+}
+
+export function createTurnReplayer(turnId: string): TurnReplayer {
   const fold: ReplayFold = {
     turn: [],
     steps: new Map(),
@@ -33,13 +47,15 @@ export function replayTurn(records: readonly LedgerRecord[], turnId: string): Tu
     goesOn: false,
     whilePaused: undefined,
   };
-  for (const record of records) {
-    if (record.turn !== turnId) continue;
-    foldTurnEvent(fold, record);
-    if (record.call !== undefined) foldCallEvent(fold.calls, record, record.call);
-    else if (record.step !== undefined) foldStepEvent(fold, record, record.step);
-  }
-  return { ...fold, whilePaused: fold.whilePaused ?? [] };
+  return {
+    add(record) {
+      if (record.turn !== turnId) return;
+      foldTurnEvent(fold, record);
+      if (record.call !== undefined) foldCallEvent(fold.calls, record, record.call);
+      else if (record.step !== undefined) foldStepEvent(fold, record, record.step);
+    },
+    replay: () => ({ ...fold, whilePaused: fold.whilePaused ?? [] }),
+  };
 }
 
 interface ReplayFold {
