@@ -42,7 +42,7 @@ export type GraphSupervisorEvent =
   | { readonly type: 'WORK_SETTLED'; readonly work: string; readonly status: string }
   /** Everything that could be done was done or begun. */
   | { readonly type: 'PASS_DONE' }
-  /** Time for another attempt of a work has come. */
+  /** The time between two attempts of a work is over. */
   | { readonly type: 'RETRY_DUE' }
   /** Nothing is added any more, and the result is known. */
   | { readonly type: 'FINISH' }
@@ -83,6 +83,7 @@ const graphSetup = setup({
   },
   guards: {
     hasRunning: ({ context }) => context.runningWorks > context.parkedWorks,
+    parksLast: ({ context }) => context.runningWorks - context.parkedWorks <= 1,
     isFinished: ({ context }) => context.closeReason === 'finished',
     isStopped: ({ context }) => context.closeReason === 'stopped',
   },
@@ -174,11 +175,16 @@ export const graphSupervisorMachine = graphSetup.createMachine({
     running: {
       description: 'Works are under way; the next one that settles leads to a pass.',
       tags: ['busy'],
+      meta: { timers: [{ from: 'the back-off of a retried node', sends: 'RETRY_DUE' }] },
       on: {
         ...counts,
+        WORK_PARKED: [
+          { guard: 'parksLast', target: 'waiting', actions: 'noteParked' },
+          { actions: 'noteParked' },
+        ],
         UPDATED: { target: 'reconciling', actions: 'noteUpdate' },
         WORK_SETTLED: { target: 'reconciling', actions: 'noteSettled' },
-        RETRY_DUE: { target: 'reconciling' },
+        RETRY_DUE: { actions: 'noteNothing' },
         FINISH: closes,
         FAIL: closes,
         STOP: closes,
@@ -188,12 +194,11 @@ export const graphSupervisorMachine = graphSetup.createMachine({
     waiting: {
       description: 'Nothing can go on: works wait for people, time, decisions or an update.',
       tags: ['waiting'],
-      meta: { timers: [{ from: 'the back-off of a retried node', sends: 'RETRY_DUE' }] },
       on: {
         ...counts,
+        WORK_UNPARKED: { target: 'running', actions: 'noteUnparked' },
         UPDATED: { target: 'reconciling', actions: 'noteUpdate' },
         WORK_SETTLED: { target: 'reconciling', actions: 'noteSettled' },
-        RETRY_DUE: { target: 'reconciling' },
         PAUSED: { target: 'paused' },
         FINISH: closes,
         FAIL: closes,

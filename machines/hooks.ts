@@ -287,6 +287,7 @@ const GRAPH_ROWS = rowsOf('graph-supervisor', [
   ['waiting', 'WORK_SETTLED', 'reconciling', 'onGraphWorkSettled'],
   ['closing', 'WORK_SETTLED', 'closing', 'onGraphWorkSettled'],
   ['reconciling', 'PASS_DONE', 'waiting', 'onGraphWaiting'],
+  ['running', 'WORK_PARKED', 'waiting', 'onGraphWaiting'],
   ['waiting', 'PAUSED', 'paused', 'onGraphPaused'],
   ['empty', 'RESUMED', 'reconciling', 'onGraphResumed'],
   ['paused', 'RESUMED', 'reconciling', 'onGraphResumed'],

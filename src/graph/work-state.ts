@@ -82,6 +82,8 @@ export interface WorkState {
   skipped: SkipReason | undefined;
   stopped: { readonly reason: string; readonly superseded: boolean } | undefined;
   status: WorkStatus;
+  /** What it is to those that wait for it; follows from the status. */
+  inputClass: InputClass;
 }
 
 /** One operator and its works, in their order. */
@@ -120,9 +122,11 @@ export function isActive(status: WorkStatus): boolean {
   return status === 'claimed' || status === 'running' || status === 'retrying' || status === 'indeterminate';
 }
 
-export function classOf(status: WorkStatus): InputClass {
-  if (status === 'completed' || status === 'skipped') return status;
-  return SETTLED.has(status) ? 'failed' : 'unsettled';
+/** A work that was left out on purpose is skipped; one that could not run because of a failure has failed as well. */
+export function classOf({ status, skipped }: Pick<WorkState, 'status' | 'skipped'>): InputClass {
+  if (status === 'completed') return 'completed';
+  if (status !== 'skipped') return SETTLED.has(status) ? 'failed' : 'unsettled';
+  return skipped === 'condition' || skipped === 'inputs-skipped' ? 'skipped' : 'failed';
 }
 
 export function emptyTally(): Tally {
@@ -192,9 +196,8 @@ function joinVerdict({ spec, tally, inputs, missingRecords }: WorkState): Verdic
 
 /** Inputs a work is given: those that completed, and failed ones where it wants to be told. In their order. */
 export function takenInputs({ inputs, spec }: WorkState): readonly WorkState[] {
-  return inputs.filter(({ status }) => {
-    const one = classOf(status);
-    return one === 'completed' || (spec.onError === 'collect' && one === 'failed');
+  return inputs.filter(({ inputClass }) => {
+    return inputClass === 'completed' || (spec.onError === 'collect' && inputClass === 'failed');
   });
 }
 

@@ -89,7 +89,7 @@ export class WorkStore {
       if (source === undefined) continue;
       work.inputs.push(source);
       source.dependents.push(work);
-      work.tally[classOf(source.status)] += 1;
+      work.tally[source.inputClass] += 1;
     }
     this.works.set(spec.work, work);
     this.#recount(undefined, 'waiting');
@@ -137,7 +137,9 @@ export class WorkStore {
       const activated = Number(isActive(after)) - Number(isActive(before));
       work.operator.active += activated;
       if (isChild(work)) this.activeChildren += activated;
-      this.#tell(work, classOf(before), classOf(after));
+      const classBefore = work.inputClass;
+      work.inputClass = classOf(work);
+      this.#tell(work, classBefore, work.inputClass);
       if (after === 'completed') for (const to of work.operator.routedTo) this.#route(work, to);
     }
     this.judge(work);
@@ -209,5 +211,6 @@ function newWork(
     skipped: undefined,
     stopped: undefined,
     status: 'waiting',
+    inputClass: 'unsettled',
   };
 }

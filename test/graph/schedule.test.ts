@@ -109,6 +109,20 @@ describe('readiness', () => {
     expect(log.schedule.status).toBe('active');
   });
 
+  it('counts what a failure kept from running as failed, not as skipped', () => {
+    const log = new FactLog();
+    log.scheduleAll(['a', 'x']);
+    log.update({
+      update: 'after',
+      operators: [operator('b'), operator('j'), operator('k')],
+      works: [work('b', ['a']), work('j', ['b', 'x']), work('k', ['b', 'x'], { onError: 'collect' })],
+    });
+    log.run('x');
+    log.run('a', 'failed');
+    log.skip('b', 'input-failed');
+    expect(todo(log)).toMatchObject({ skip: ['j input-failed'], ready: ['k'] });
+  });
+
   it('fires a join that needs some as soon as it has them, and not for its failures', () => {
     const log = new FactLog();
     log.scheduleAll(['a', 'b', 'c']);
