@@ -12,6 +12,16 @@ export type { NatsAuth, NatsOptions, NatsTls } from './connection-options.ts';
 export type { EventFormat } from './event-message.ts';
 export { type NatsSink, type NatsSinkCounts, type NatsSinkOptions, natsSink } from './nats-sink.ts';
 
+// subscribe
+
+export {
+  type SubscribeOptions,
+  type Subscription,
+  type SubscriptionCounts,
+  type SubscriptionItem,
+  subscribe,
+} from './subscribe.ts';
+
 // provision
 
 export {
