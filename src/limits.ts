@@ -229,8 +229,6 @@ export const STATELY_LIMITS = {
   maxBufferedBytes: MIB,
   /** Time a relay has to take a connection. */
   connectMs: 2_000,
-  /** Time a relay has to take a connection. */
-  connectMs: 2_000,
   /** First and longest pause between two tries to connect; the pause doubles. */
   reconnectMs: 250,
   maxReconnectMs: 5_000,
