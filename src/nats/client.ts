@@ -171,16 +171,23 @@ export class NatsClient implements AsyncDisposable {
   async request(
     subject: string,
     payload: Uint8Array,
-    options: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {},
+    options: {
+      readonly timeoutMs?: number;
+      readonly signal?: AbortSignal;
+      readonly headers?: NatsHeaders;
+    } = {},
   ): Promise<NatsMessage> {
-    const { timeoutMs = NATS_LIMITS.requestMs, signal } = options;
+    const { timeoutMs = NATS_LIMITS.requestMs, signal, headers } = options;
     const gone = Promise.withResolvers<never>();
     const life = this.life;
     const onGone = () => gone.reject(this.#unavailable());
     life.addEventListener('abort', onGone, { once: true });
     signal?.addEventListener('abort', onGone, { once: true });
     try {
-      const answer = this.live().request(subject, payload, { timeout: timeoutMs });
+      const answer = this.live().request(subject, payload, {
+        timeout: timeoutMs,
+        ...(headers === undefined ? {} : { headers: headersOf(headers) }),
+      });
       answer.catch(() => undefined);
       return messageFrom(await Promise.race([answer, gone.promise]));
     } catch (error) {
