@@ -4,6 +4,7 @@ import { Option } from 'commander';
 import type { AnyAgent } from '../agent/define-agent.ts';
 import { SwarmError } from '../errors.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Inspector } from '../lifecycle/inspector.ts';
 import type { Runtime } from '../runtime.ts';
 
 const DEFAULT_PATH = './swarmwright.db';
@@ -41,7 +42,11 @@ export interface RuntimeUse {
  * @throws SwarmError 'ledger-unavailable' where `isNew` is not set and there is no file
  */
 export async function withRuntime<T>(
-  options: LedgerOptions & { readonly isNew?: boolean; readonly agents?: Readonly<Record<string, AnyAgent>> },
+  options: LedgerOptions & {
+    readonly isNew?: boolean;
+    readonly agents?: Readonly<Record<string, AnyAgent>>;
+    readonly inspect?: Inspector | undefined;
+  },
   use: (parts: RuntimeUse) => Promise<T>,
 ): Promise<T> {
   const path = resolve(options.ledger);
@@ -55,6 +60,7 @@ export async function withRuntime<T>(
   await using runtime = createRuntime({
     ledger,
     ...(options.agents === undefined ? {} : { agents: options.agents }),
+    ...(options.inspect === undefined ? {} : { inspect: options.inspect }),
   });
   return await use({ runtime, ledger });
 }

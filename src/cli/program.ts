@@ -4,6 +4,7 @@ import { addApprovalCommands } from './approval-commands.ts';
 import { type Cli, createCli } from './cli.ts';
 import { addCompletionCommand } from './completion-command.ts';
 import { EXIT } from './exit-code.ts';
+import { addInspectCommand } from './inspect-command.ts';
 import { shownLines, textLine } from './line.ts';
 import { addResumeCommand } from './resume-command.ts';
 import { addRunCommand } from './run-command.ts';
@@ -39,6 +40,7 @@ function createProgram(cli: Cli, version: string): Command {
   addApprovalCommands(program, cli);
   addTurnCommands(program, cli);
   addSessionCommands(program, cli);
+  addInspectCommand(program, cli);
   addToolsCommands(program, cli);
   addCompletionCommand(program, cli);
   return program;

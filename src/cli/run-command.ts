@@ -2,6 +2,7 @@ import { text as readText } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Agent, AnyAgent } from '../agent/define-agent.ts';
 import { isSessionId } from '../ids.ts';
+import type { Inspector } from '../lifecycle/inspector.ts';
 import type { BudgetOptions } from '../turn/run-budget.ts';
 import { budgetOption } from './budget-option.ts';
 import type { Cli } from './cli.ts';
@@ -17,7 +18,8 @@ export interface RunningOptions extends LedgerOptions, ShowOptions {
   readonly budget?: BudgetOptions;
 }
 
-interface RunOptions extends RunningOptions {
+/** Options of a command that gives an agent an input. */
+export interface InputOptions extends RunningOptions {
   readonly input?: string;
   readonly session?: string;
 }
@@ -42,14 +44,20 @@ export function addRunCommand(program: Command, cli: Cli): void {
     .command('run')
     .summary('give an agent an input and show what it does')
     .description('Gives an agent an input and shows what it does, to the end.')
-    .argument('<file>', 'module that exports the agent')
-    .option('-i, --input <text>', 'the input; default: standard input')
-    .option('--session <id>', 'session to go on with; default: a new one', readSessionId);
-  addRunningOptions(command)
+    .argument('<file>', 'module that exports the agent');
+  addInputOptions(command)
     .addHelpText('after', EXAMPLES)
-    .action(async (file: string, options: RunOptions) => {
+    .action(async (file: string, options: InputOptions) => {
       cli.exitCode = await runFile(cli, file, options);
     });
+}
+
+/** Adds the options of a command that gives an agent an input. */
+export function addInputOptions(command: Command): Command {
+  command
+    .option('-i, --input <text>', 'the input; default: standard input')
+    .option('--session <id>', 'session to go on with; default: a new one', readSessionId);
+  return addRunningOptions(command);
 }
 
 function readSessionId(text: string): string {
@@ -76,12 +84,18 @@ export function addRunningOptions(command: Command): Command {
     .option('--content', 'prompts, arguments and results in --json and plain lines too');
 }
 
-async function runFile(cli: Cli, file: string, options: RunOptions): Promise<ExitCode> {
+/** Runs what a file exports, shown by an inspector if one is given. */
+export async function runFile(
+  cli: Cli,
+  file: string,
+  options: InputOptions & { readonly inspector?: Inspector },
+): Promise<ExitCode> {
   const loaded = await loadTarget(file, { cwd: cli.cwd, exportName: options.export });
   if (loaded.type === 'refused') return tellRefusal(cli, loaded);
   const input = await readInput(cli, options.input);
   if (input.type === 'missing') return tellUsage(cli, input.message);
-  return withRuntime({ ...options, isNew: true, agents: loaded.agents }, async ({ runtime }) => {
+  const opened = { ...options, isNew: true, agents: loaded.agents, inspect: options.inspector };
+  return withRuntime(opened, async ({ runtime }) => {
     const run = runtime.run(withoutContext(loaded.target), input.text, {
       ...settingsOf(options),
       ...(options.session === undefined ? {} : { sessionId: options.session }),
@@ -115,7 +129,8 @@ export async function tellRefusal(
   return refused.exitCode;
 }
 
-async function tellUsage(cli: Cli, message: string): Promise<ExitCode> {
+/** Tells what is wrong with a command line. */
+export async function tellUsage(cli: Cli, message: string): Promise<ExitCode> {
   for (const line of `error: ${message}`.split('\n')) await cli.err.say(line);
   return EXIT.usage;
 }

@@ -1,0 +1,66 @@
+import { open } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Cli } from './cli.ts';
+import { inspectWithStately } from './inspect-stately.ts';
+import { addInputOptions, type InputOptions, tellUsage } from './run-command.ts';
+
+/** Options of `inspect`. */
+export interface InspectOptions extends InputOptions {
+  readonly stately?: boolean;
+  readonly port?: number;
+  readonly open: boolean;
+  readonly stay?: boolean;
+}
+
+const EXAMPLES = `
+Examples:
+  $ swarmwright inspect --stately agent.ts --input "Review src/main.ts"
+  $ swarmwright inspect --stately swarmwright.db --session s-43myth8nbj
+
+FILE is a module that exports an agent, which is run, or a ledger, whose runs are shown again. Nothing of a ledger
+is executed. The relay is that of @statelyai/inspect: it shows its page, for which a browser needs the internet, at
+http://localhost:8080, keeps the last 200 messages for a page that opens late, and listens on every interface of this
+machine. Ids, counters and kinds are all that goes there.`;
+
+/** Adds `inspect FILE`. */
+export function addInspectCommand(program: Command, cli: Cli): void {
+  const command = program
+    .command('inspect')
+    .summary('show the machines of a run or a ledger')
+    .description('Shows the machines of a run, or of a recorded ledger.')
+    .argument('<file>', 'module that exports an agent, or a ledger')
+    .addOption(new Option('--stately', 'in the Stately inspector'))
+    .addOption(new Option('--port <number>', 'port to serve at').argParser(readPort))
+    .option('--no-open', 'leave the browser alone')
+    .option('--stay', 'serve on when the run is over, until Ctrl-C');
+  addInputOptions(command)
+    .addHelpText('after', EXAMPLES)
+    .action(async (file: string, options: InspectOptions) => {
+      const isLedger = await isLedgerFile(resolve(cli.cwd, file));
+      cli.exitCode =
+        options.stately === true
+          ? await inspectWithStately(cli, { file, isLedger, options })
+          : await tellUsage(cli, 'say where to show it: --stately');
+    });
+}
+
+function readPort(text: string): number {
+  const port = Number(text);
+  if (Number.isInteger(port) && port > 0 && port < 65_536) return port;
+  throw new InvalidArgumentError('A port is a number from 1 to 65535.');
+}
+
+/** Every SQLite file begins with these words. */
+const SQLITE_MAGIC = 'SQLite format 3\0';
+
+async function isLedgerFile(path: string): Promise<boolean> {
+  try {
+    await using file = await open(path);
+    const { buffer } = await file.read(Buffer.alloc(SQLITE_MAGIC.length), 0, SQLITE_MAGIC.length, 0);
+    return buffer.toString('latin1') === SQLITE_MAGIC;
+  } catch {
+    // Whoever is to use it says what is wrong with it.
+    return false;
+  }
+}
