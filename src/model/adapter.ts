@@ -66,6 +66,8 @@ export interface StepRequest {
   readonly system?: string;
   readonly messages: readonly PromptMessage[];
   readonly tools: readonly WireTool[];
+  /** How many of `tools`, from the first, every request of the turn has. Set for models with `cacheBreakpoints`. */
+  readonly stableTools?: number;
   readonly toolChoice: ToolChoice;
   readonly settings: ModelSettings;
   /** JSON Schema of a structured answer, for models whose `capabilities.structuredOutput` is true. */
@@ -187,6 +189,8 @@ export interface ModelCapabilities {
   readonly tools?: boolean;
   /** The provider caches prompt prefixes. */
   readonly promptCache?: boolean;
+  /** The provider caches up to where it is told to; requests then say where they stay the same. */
+  readonly cacheBreakpoints?: boolean;
   readonly images?: boolean;
 }
 

@@ -1,5 +1,6 @@
 import { wrapLanguageModel } from 'ai';
 import { SwarmError } from '../errors.ts';
+import type { JsonObject } from '../ledger/content.ts';
 import { RESPONSE_LIMITS } from '../limits.ts';
 import type { Model } from './adapter.ts';
 import type { LanguageModel } from './language-model.ts';
@@ -25,6 +26,12 @@ export interface AiSdkModelOptions extends ModelFacts {
   readonly wireIds?: WireIdPolicy;
   /** What becomes of images in tool results. Default `message`; `native` where the provider takes them there. */
   readonly toolResultImages?: ToolResultImages;
+  /**
+   * Where the provider caches no prompt unless it is told where: provider options that say so. They are put on the last
+   * tool that is in every request, on the system text and on the last message. Default: none.
+   * @example { anthropic: { cacheControl: { type: 'ephemeral' } } }
+   */
+  readonly cacheBreakpoints?: { readonly [provider: string]: JsonObject };
   /** Characters of one response. Default 32 Mi. */
   readonly maxResponseBytes?: number;
 }
@@ -41,10 +48,13 @@ export function fromAiSdk(languageModel: AiSdkLanguageModel, options: AiSdkModel
   const model = lift(languageModel);
   checkAiSdkOptions(options);
   const { provider, modelId } = model;
-  const { maxOutputTokens, capabilities = {} } = options;
+  const { maxOutputTokens, capabilities = {}, cacheBreakpoints } = options;
   return createStepAdapter({
     model,
-    facts: options,
+    facts: {
+      ...options,
+      capabilities: { ...capabilities, ...(cacheBreakpoints && { cacheBreakpoints: true }) },
+    },
     fold: { maxChars: options.maxResponseBytes ?? RESPONSE_LIMITS.maxBytes },
     secrets: [],
     policy: () => ({
@@ -58,6 +68,7 @@ export function fromAiSdk(languageModel: AiSdkLanguageModel, options: AiSdkModel
       structuredOutput: capabilities.structuredOutput === true,
       lowerSettings: (settings, hasTools) => lowerSdkSettings(settings, hasTools, provider),
       ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+      ...(cacheBreakpoints !== undefined && { cacheBreakpoints }),
     }),
   });
 }

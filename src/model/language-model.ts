@@ -60,7 +60,7 @@ export type Message = Tagged &
     | { role: 'tool'; content: ToolResultPart[] }
   );
 
-export interface FunctionTool {
+export interface FunctionTool extends Tagged {
   type: 'function';
   name: string;
   description?: string;

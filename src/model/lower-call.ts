@@ -1,6 +1,6 @@
 import type { ModelSettings, StepRequest, WireTool } from './adapter.ts';
 import type { CallOptions, FunctionTool, ProviderMetadata, ReasoningEffort } from './language-model.ts';
-import { lowerPrompt, type PromptPolicy } from './lower-prompt.ts';
+import { lowerPrompt, type PromptPolicy, withBreakpoint } from './lower-prompt.ts';
 
 /** What one provider makes of settings that have no common word. */
 export interface LoweredSettings {
@@ -37,7 +37,7 @@ export function lowerCall(request: StepRequest, policy: CallPolicy): LoweredCall
     includeRawChunks: false,
   };
   if (tools.length > 0) {
-    options.tools = tools.map(lowerTool);
+    options.tools = lowerTools(request, policy);
     options.toolChoice = request.toolChoice;
   }
   if (request.responseSchema !== undefined) {
@@ -48,6 +48,16 @@ export function lowerCall(request: StepRequest, policy: CallPolicy): LoweredCall
     }
   }
   return { options, warnings };
+}
+
+function lowerTools(
+  { tools, stableTools = 0 }: StepRequest,
+  { cacheBreakpoints }: CallPolicy,
+): FunctionTool[] {
+  const lowered = tools.map(lowerTool);
+  const last = lowered[stableTools - 1];
+  if (cacheBreakpoints === undefined || last === undefined) return lowered;
+  return lowered.with(stableTools - 1, withBreakpoint(last, cacheBreakpoints));
 }
 
 /** Definitions are frozen and reused, so a tool is lowered once and keeps its bytes. */

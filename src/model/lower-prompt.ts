@@ -28,6 +28,8 @@ export interface PromptPolicy {
   readonly wireIds: WireIdPolicy;
   readonly toolResultImages: ToolResultImages;
   readonly images: boolean;
+  /** Marks a place up to which the provider is to cache; absent where it caches of its own accord. */
+  readonly cacheBreakpoints?: ProviderMetadata;
   /** What belongs on an assistant message rather than on a part of it, taken from its thinking. */
   readonly messageFields?: (metadata: JsonObject | undefined) => JsonObject | undefined;
 }
@@ -54,7 +56,27 @@ export function lowerPrompt(
       lowered.push(...lowerResults(message.results, policy, wireId));
     }
   }
-  return lowered;
+  return policy.cacheBreakpoints === undefined ? lowered : marked(lowered, policy.cacheBreakpoints);
+}
+
+/** The system text and the last message end what is the same in the next request. */
+function marked(messages: readonly Message[], breakpoint: ProviderMetadata): Message[] {
+  return messages.map((message, at) =>
+    message.role === 'system' || at === messages.length - 1 ? withBreakpoint(message, breakpoint) : message,
+  );
+}
+
+/** `tagged` with the mark beside what it says to each provider already. */
+export function withBreakpoint<T extends { providerOptions?: ProviderMetadata }>(
+  tagged: T,
+  breakpoint: ProviderMetadata,
+): T {
+  const { providerOptions = {} } = tagged;
+  const added = Object.entries(breakpoint).map(([provider, options]) => [
+    provider,
+    { ...providerOptions[provider], ...options },
+  ]);
+  return { ...tagged, providerOptions: { ...providerOptions, ...Object.fromEntries(added) } };
 }
 
 type AssistantMessage = Extract<PromptMessage, { role: 'assistant' }>;

@@ -18,7 +18,13 @@ const shared = {
     })
     .optional(),
   capabilities: z
-    .strictObject({ structuredOutput: flag, tools: flag, promptCache: flag, images: flag })
+    .strictObject({
+      structuredOutput: flag,
+      tools: flag,
+      promptCache: flag,
+      cacheBreakpoints: flag,
+      images: flag,
+    })
     .optional(),
   countTokens: callable,
   echoReasoning: z.enum(['always', 'tool-turns', 'never']).optional(),
@@ -27,7 +33,10 @@ const shared = {
   maxResponseBytes: z.int().positive().optional(),
 };
 
-const aiSdkOptions = z.strictObject(shared);
+const aiSdkOptions = z.strictObject({
+  ...shared,
+  cacheBreakpoints: z.record(z.string(), z.record(z.string(), z.json())).optional(),
+});
 
 const compatibleOptions = z.strictObject({
   ...shared,

@@ -4,6 +4,7 @@ import type { PromptMessage, StepRequest, ToolChoice, WireTool } from '../model/
 import type { BoundTool } from '../tools/binding.ts';
 import type { WireForm } from '../tools/placeholder-tools.ts';
 import { pairMessages } from './pairing.ts';
+import { READ_ARTIFACT } from './read-artifact.ts';
 import { countByChars, type PayloadSize, sizeOfPayload } from './token-estimate.ts';
 import type { TurnScope } from './turn-scope.ts';
 
@@ -37,6 +38,7 @@ export function projectRequest(scope: TurnScope, input: ProjectionInput): Projec
     ...(input.system === '' ? {} : { system: input.system }),
     messages,
     tools,
+    ...(scope.plan.model.capabilities.cacheBreakpoints === true ? { stableTools: countStable(scope) } : {}),
     toolChoice: input.toolChoice,
     settings,
     ...schema,
@@ -65,6 +67,13 @@ export function projectRequest(scope: TurnScope, input: ProjectionInput): Projec
       toolChoice: input.toolChoice.type === 'tool' ? input.toolChoice.toolName : input.toolChoice.type,
     },
   };
+}
+
+/** Direct tools and those that find others come first, and are in every request of the turn. */
+function countStable({ plan, tools: { standing } }: TurnScope): number {
+  const submit = plan.output?.contract.submit.name;
+  const later = standing.findIndex(({ name }) => name === READ_ARTIFACT || name === submit);
+  return later === -1 ? standing.length : later;
 }
 
 /** Definitions are frozen and used again in every request. */
