@@ -70,6 +70,12 @@ export const DEFAULT_LIMITS = {
     /** Time one of them may take. */
     summaryMs: 120_000,
   },
+  graph: {
+    /** Works newly begun in one pass over a schedule; the rest waits for the next. */
+    activations: 32,
+    /** Items of one map. */
+    items: 10_000,
+  },
   arguments: { maxBytes: MIB, maxDepth: 64, maxKeys: 10_000 },
   approvals: {
     /** Time a person has to decide. 0 never expires. */
@@ -192,6 +198,21 @@ export const NATS_LIMITS = {
   subscriberSessions: 100_000,
   /** Time a closing connection has to send what it holds. */
   drainMs: 5_000,
+  /** Window in which the server knows a repeated message to the ledger by its id. */
+  ledgerDuplicateWindowMs: 120_000,
+  /** Messages of a ledger that are read at once, and their bytes. */
+  ledgerPage: 256,
+  ledgerPageBytes: 2 * MIB,
+  /** First and longest pause before an append, or a look at the ledger, is tried again. */
+  ledgerBackoffMs: 25,
+  maxLedgerBackoffMs: 1_000,
+  /** Silence after which the owner of a session counts as gone. At two thirds of it the owner itself lets go. */
+  leaseMs: 30_000,
+  /** Sessions that were read whole and of which it is remembered how they stand. */
+  knownSessions: 256,
+  /** Time a message to an owner waits at most, and time its answer is remembered. */
+  mailboxMs: 7 * 86_400_000,
+  replyMs: 86_400_000,
 } as const;
 
 /** Bounds of one MCP server. They belong to a server, not to a run, and are options of the server. */
