@@ -185,38 +185,57 @@ export class ActiveRun implements TurnOwner {
   }
 }
 
-const TOO_MANY_TEXTS: SteeringOutcome = { delivered: false, reason: 'too many texts are waiting' };
+const TOO_MANY_TEXTS = { delivered: false, reason: 'too many texts are waiting' } as const;
+
+interface SteerOptions extends Pick<ActiveRunOptions, 'ids' | 'steeringQueue'> {
+  readonly actor?: string;
+}
+
+/** What became of a text that was handed to a turn. */
+export type SteeringAcceptance =
+  /** It is durable; `outcome` resolves when a request carries it or none will. */
+  | { readonly type: 'accepted'; readonly outcome: Promise<SteeringOutcome> }
+  | { readonly type: 'refused'; readonly outcome: Extract<SteeringOutcome, { delivered: false }> };
 
 /** Gate, durable acceptance, queue; resolves when a request carries the text or none will. */
-export async function steerTurn(
+async function steerTurn(turn: TurnScope, text: string, options: SteerOptions): Promise<SteeringOutcome> {
+  return (await acceptSteering(turn, text, options)).outcome;
+}
+
+/** Gate and durable acceptance; resolves as soon as the text is a fact or will be none. */
+export async function acceptSteering(
   turn: TurnScope,
   text: string,
-  options: Pick<ActiveRunOptions, 'ids' | 'steeringQueue'> & { readonly actor?: string },
-): Promise<SteeringOutcome> {
-  if (turn.steering.load >= options.steeringQueue) return TOO_MANY_TEXTS;
+  options: SteerOptions,
+): Promise<SteeringAcceptance> {
+  if (turn.steering.load >= options.steeringQueue) return refusedText(TOO_MANY_TEXTS.reason);
   const id = options.ids.next('steering');
   const admitted = await admitSteering(turn, id, text);
-  if (admitted.type === 'refused') return { delivered: false, reason: admitted.reason };
-  if (turn.stop.cause !== undefined || turn.stop.sealed)
-    return { delivered: false, reason: 'the turn is over' };
+  if (admitted.type === 'refused') return refusedText(admitted.reason);
+  if (turn.stop.cause !== undefined || turn.stop.sealed) return refusedText(TURN_IS_OVER);
   // Others may have passed the gate meanwhile.
-  if (turn.steering.load >= options.steeringQueue) return TOO_MANY_TEXTS;
+  if (turn.steering.load >= options.steeringQueue) return refusedText(TOO_MANY_TEXTS.reason);
   const done = turn.steering.expect();
   const data = { id, text: admitted.text, ...(options.actor === undefined ? {} : { actor: options.actor }) };
   const accepted: NewRecord = { type: 'steering.accepted', turn: turn.turnId, data };
-  let queued: Promise<SteeringOutcome>;
   try {
     await turn.session.log.commit([accepted]);
-    queued = turn.steering.add(id, admitted.text);
+    const outcome = turn.steering.add(id, admitted.text);
     turn.session.steered();
+    return { type: 'accepted', outcome };
   } catch (error) {
-    if (isSwarmError(error, 'ledger-limit')) return { delivered: false, reason: 'the text is too large' };
+    if (isSwarmError(error, 'ledger-limit')) return refusedText('the text is too large');
     // The session was lost while the text was on its way.
-    return { delivered: false, reason: 'the turn is over' };
+    return refusedText(TURN_IS_OVER);
   } finally {
     done();
   }
-  return queued;
+}
+
+const TURN_IS_OVER = 'the turn is over';
+
+function refusedText(reason: string): Extract<SteeringAcceptance, { type: 'refused' }> {
+  return { type: 'refused', outcome: { delivered: false, reason } };
 }
 
 async function admitSteering(

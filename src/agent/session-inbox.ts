@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../ledger/content.ts';
 import type { InboxItem, InboxReply, Ledger } from '../ledger/ledger.ts';
 import { type ApprovalDecision, readDecision } from '../tools/approval-decisions.ts';
 import type { TurnScope } from '../turn/turn-scope.ts';
-import { steerTurn } from './active-run.ts';
+import { acceptSteering } from './active-run.ts';
 
 /** What a listener needs of the session it serves. */
 export interface InboxTarget {
@@ -19,8 +19,6 @@ export async function serveInbox(
   target: InboxTarget,
   options: { readonly ids: IdSource; readonly signal: AbortSignal; readonly steeringQueue: number },
 ): Promise<void> {
-  // One process has it all: nobody else can write into its memory.
-  if (ledger.durability === 'memory') return;
   try {
     for await (const item of ledger.inbox(session, options.signal)) {
       const reply = await answer(item, target, options);
@@ -60,17 +58,32 @@ export async function actOnTurn(
     case 'approval':
       await decideHere(turn, textOf(body['id']), readDecision(body['decision'], turn.plan.limits));
       return {};
-    case 'steer': {
-      // The answer says that the text is durable, not that a request carried it: that may take hours.
-      void steerTurn(turn, textOf(body['text']), { ...options, actor: 'inbox' });
-      return {};
-    }
+    case 'steer':
+      return steer(turn, body, options);
     case 'cancel':
       turn.stop.stop({ type: 'cancelled', reason: textOf(body['reason']) });
       return {};
     default:
       return {};
   }
+}
+
+/**
+ * The answer says that the text is a fact, not that a request carried it: that may take hours. The id is that of who
+ * asks, where there is one: by it the fact is found again.
+ * @throws SwarmError 'turn-not-open' where the turn does not take the text
+ */
+async function steer(
+  turn: TurnScope,
+  body: JsonObject,
+  options: { readonly ids: IdSource; readonly steeringQueue: number },
+): Promise<JsonValue> {
+  const id = textOf(body['id']);
+  const ids = id === '' ? options.ids : { next: () => id };
+  const actor = textOf(body['actor']) || 'inbox';
+  const accepted = await acceptSteering(turn, textOf(body['text']), { ...options, ids, actor });
+  if (accepted.type === 'refused') throw new SwarmError('turn-not-open', accepted.outcome.reason);
+  return {};
 }
 
 /** Who asks has seen the request open in the ledger; it may be of a turn that is over by now. */
