@@ -1,4 +1,4 @@
-import type { Ledger, PositionedRecord } from '../ledger/ledger.ts';
+import type { Ledger, PositionedRecord, TailScope } from '../ledger/ledger.ts';
 import { type ContentPolicy, createProjector } from './event-projector.ts';
 import type { RunEvent } from './event-schemas.ts';
 import type { Redactor } from './redaction.ts';
@@ -37,17 +37,33 @@ export async function* readEvents(
   ledger: Ledger,
   options: ReadEventsOptions,
 ): AsyncGenerator<RunEvent, void> {
-  const { projectorOptions, start, wants } = readPlan(options);
+  const { projectorOptions, start, only, wants } = readPlan(options);
   if (options.signal?.aborted === true) return;
   const projector = createProjector(ledger, projectorOptions);
-  const end = createEnd(options, start);
+  for await (const positioned of recordsTo(ledger, { ...options, start, only })) {
+    const event = wants(positioned) ? await projector.project(positioned) : undefined;
+    if (event !== undefined) yield event;
+  }
+}
+
+interface RecordRange extends Pick<ReadEventsOptions, 'until' | 'signal'> {
+  readonly start: number;
+  readonly only: TailScope;
+}
+
+/** Records after `start`, live until the end is known, then the rest up to there. */
+async function* recordsTo(ledger: Ledger, range: RecordRange): AsyncGenerator<PositionedRecord, void> {
+  const { only } = range;
+  const end = createEnd(range);
+  let seen = range.start;
   try {
-    for await (const positioned of ledger.tail(start, end.signal)) {
-      if (end.isPast(positioned.pos)) return;
-      const event = wants(positioned) ? await projector.project(positioned) : undefined;
-      if (event !== undefined) yield event;
-      if (end.reached(positioned.pos)) return;
+    for await (const positioned of ledger.tail(seen, end.liveSignal, { only })) {
+      if (positioned.pos > end.last) break;
+      seen = positioned.pos;
+      yield positioned;
     }
+    if (seen < end.last && Number.isFinite(end.last))
+      yield* ledger.tail(seen, end.signal, { only, upTo: end.last });
   } finally {
     end.dispose();
   }
@@ -55,38 +71,40 @@ export async function* readEvents(
 
 function readPlan(options: ReadEventsOptions) {
   const { session, root = session, tree = false, after = 0, from, content, redactor } = options;
-  const wants = ({ record }: PositionedRecord) =>
-    tree ? record.root === root : record.session === session && record.seq >= (from ?? 1);
+  const only: TailScope = tree ? { root } : { session };
+  const wants = ({ record }: PositionedRecord) => tree || record.seq >= (from ?? 1);
   const projectorOptions = {
     ...(content !== undefined && { content }),
     ...(redactor !== undefined && { redactor }),
   };
   // A sequence says nothing of its position, so what lies before it is passed over from the beginning.
   const start = from === undefined ? after : tree ? from : 0;
-  return { projectorOptions, start, wants };
+  return { projectorOptions, start, only, wants };
 }
 
-/** Knows when reading is over: by the signal, or because the last position was passed. */
-function createEnd({ until, signal }: ReadEventsOptions, start: number) {
-  const controller = new AbortController();
-  const stop = () => controller.abort();
-  let seen = start;
+/** Knows when reading is over: by the signal, or because the last position is known. */
+function createEnd({ until, signal }: RecordRange) {
+  const over = new AbortController();
+  const live = new AbortController();
+  const stop = () => {
+    over.abort();
+    live.abort();
+  };
   let last = Number.POSITIVE_INFINITY;
   signal?.addEventListener('abort', stop, { once: true });
   until?.then(
     (position) => {
       last = position;
-      // The tail may be waiting for a record that will never come.
-      if (seen >= last) stop();
+      // What is waited for may never come.
+      live.abort();
     },
     () => undefined,
   );
   return {
-    signal: controller.signal,
-    isPast: (position: number) => position > last,
-    reached(position: number): boolean {
-      seen = Math.max(seen, position);
-      return seen >= last;
+    signal: over.signal,
+    liveSignal: live.signal,
+    get last() {
+      return last;
     },
     dispose() {
       signal?.removeEventListener('abort', stop);

@@ -25,6 +25,8 @@ export type WriteOutcome<K extends WriteKind> =
   | { readonly type: 'done'; readonly result: WriteResults[K] }
   | { readonly type: 'failed'; readonly cause: SwarmError };
 
+const MESSAGE_KINDS: ReadonlySet<WriteKind> = new Set(['post', 'reply', 'withdraw']);
+
 interface Pending extends WriteMessage {
   /** Characters, near enough for a bound on time. */
   readonly bytes: number;
@@ -41,8 +43,8 @@ type Failure = { readonly type: 'failed'; readonly cause: SwarmError };
 export interface CommitQueueOptions {
   readonly path: string;
   readonly commitMs: number;
-  /** Called after each group that was committed, before its outcomes are told. */
-  onCommit(): void;
+  /** Called after each group with a message or an answer, before its outcomes are told. */
+  onMessages(): void;
 }
 
 /**
@@ -68,8 +70,8 @@ export class CommitQueue {
   }
 
   /**
-   * Never rejects. Writes are carried out in the order of the calls. `committed` is called before `onCommit`, even
-   * for a write whose time ran out.
+   * Never rejects. Writes are carried out in the order of the calls. `committed` is called before any outcome of its
+   * group is told, even for a write whose time ran out.
    */
   submit<K extends WriteKind>(
     operation: WriteOperations[K] & { readonly kind: K },
@@ -163,7 +165,7 @@ export class CommitQueue {
       return result === undefined ? [] : [{ pending, result }];
     });
     for (const { pending, result } of done) pending.committed?.(result);
-    this.#options.onCommit();
+    if (group.some(({ request }) => MESSAGE_KINDS.has(request.kind))) this.#options.onMessages();
     for (const { pending, result } of done) settle(pending, { type: 'done', result });
     this.#settled();
   }

@@ -1,8 +1,13 @@
+/** What those who follow all records wait for. */
+export const RECORDS = 'records';
+/** What those wait for who send or receive messages. */
+export const MESSAGES = 'messages';
+
 /** Looks from time to time whether somebody else committed; only while anybody waits. */
 export interface ForeignCommits {
   readonly intervalMs: number;
-  /** True if another process may have committed since the last call. */
-  hasChanged(): boolean;
+  /** What another process may have changed since the last call. */
+  look(): 'all' | typeof MESSAGES | 'nothing';
 }
 
 /**
@@ -10,7 +15,8 @@ export interface ForeignCommits {
  * change since then, so that no commit falls between the two.
  */
 export class CommitWatch {
-  readonly #waiting = new Set<() => void>();
+  /** By what they wait for; an empty set is not kept. */
+  readonly #waiting = new Map<string, Set<() => void>>();
   readonly #foreign: ForeignCommits | undefined;
   #version = 0;
   #closed = false;
@@ -30,9 +36,12 @@ export class CommitWatch {
     return this.#closed;
   }
 
-  wake(): void {
+  /** Wakes those who wait for one of `topics`. Default: everybody. */
+  wake(topics?: readonly string[]): void {
     this.#version += 1;
-    for (const resolve of [...this.#waiting]) resolve();
+    for (const topic of topics ?? [...this.#waiting.keys()]) {
+      for (const resolve of [...(this.#waiting.get(topic) ?? [])]) resolve();
+    }
   }
 
   close(): void {
@@ -40,24 +49,30 @@ export class CommitWatch {
     this.wake();
   }
 
-  /** Resolves on a commit after `since`, on abort and on close; says nothing of which. */
-  changed(since: number, signal: AbortSignal): Promise<void> {
+  /** Resolves when `topic` is woken after `since`, on abort and on close; may resolve for no reason at all. */
+  changed(since: number, signal: AbortSignal, topic: string = RECORDS): Promise<void> {
     if (this.#version !== since || this.#closed || signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
+      const waiting = this.#waiting.get(topic) ?? new Set();
       const done = () => {
-        this.#waiting.delete(done);
+        waiting.delete(done);
+        if (waiting.size === 0 && this.#waiting.get(topic) === waiting) this.#waiting.delete(topic);
         signal.removeEventListener('abort', done);
         if (this.#waiting.size === 0) this.#stopPoll();
         resolve();
       };
-      this.#waiting.add(done);
+      this.#waiting.set(topic, waiting.add(done));
       signal.addEventListener('abort', done, { once: true });
       this.#startPoll();
     });
   }
 
   /** Items of page after page; waits where a page is empty, ends with the signal or on close. */
-  async *follow<T>(nextPage: () => readonly T[], signal: AbortSignal): AsyncGenerator<T, void, undefined> {
+  async *follow<T>(
+    nextPage: () => readonly T[],
+    signal: AbortSignal,
+    topic: string = RECORDS,
+  ): AsyncGenerator<T, void, undefined> {
     while (!this.#closed && !signal.aborted) {
       const since = this.#version;
       const page = nextPage();
@@ -65,13 +80,13 @@ export class CommitWatch {
         yield item;
         if (this.#closed || signal.aborted) return;
       }
-      if (page.length === 0) await this.changed(since, signal);
+      if (page.length === 0) await this.changed(since, signal, topic);
     }
   }
 
   /**
-   * The first answer of `probe` that is not `undefined`; `undefined` after abort or close. Keeps the process alive
-   * where another process may answer.
+   * The first answer of `probe` to a message that is not `undefined`; `undefined` after abort or close. Keeps the
+   * process alive where another process may answer.
    */
   async until<T>(probe: () => T | undefined, signal: AbortSignal): Promise<T | undefined> {
     this.#asking += 1;
@@ -80,7 +95,7 @@ export class CommitWatch {
         const since = this.#version;
         const found = probe();
         if (found !== undefined) return found;
-        await this.changed(since, signal);
+        await this.changed(since, signal, MESSAGES);
       }
       return undefined;
     } finally {
@@ -95,7 +110,8 @@ export class CommitWatch {
     const foreign = this.#foreign;
     if (foreign === undefined) return;
     this.#poll ??= setInterval(() => {
-      if (foreign.hasChanged()) this.wake();
+      const changed = foreign.look();
+      if (changed !== 'nothing') this.wake(changed === 'all' ? undefined : [changed]);
     }, foreign.intervalMs);
     if (this.#asking > 0) this.#poll.ref();
     else this.#poll.unref();

@@ -49,6 +49,17 @@ export interface PositionedRecord {
   readonly record: LedgerRecord;
 }
 
+/** Which sessions a reader follows: one, or all of a tree. */
+export type TailScope = { readonly session: string } | { readonly root: string };
+
+/** What to follow, and to where. */
+export interface TailOptions {
+  /** Default: all sessions. */
+  readonly only?: TailScope;
+  /** Ends by itself once nothing up to this position is left. Default: waits for what comes. */
+  readonly upTo?: number;
+}
+
 /** One session as a listing shows it. */
 export interface SessionSummary {
   readonly sessionId: string;
@@ -105,7 +116,7 @@ export interface Ledger extends AsyncDisposable {
    * Records after the position `after` (0 = from the start) in commit order, without end: waits for more until
    * `signal` aborts or the ledger closes, then ends. Pull-based, so a slow reader costs no memory.
    */
-  tail(after: number, signal: AbortSignal): AsyncIterable<PositionedRecord>;
+  tail(after: number, signal: AbortSignal, options?: TailOptions): AsyncIterable<PositionedRecord>;
   /** Position of the newest record; 0 when empty. */
   position(): Promise<number>;
   /** Durable before it resolves. The same bytes twice are stored once. @throws SwarmError 'artifact-too-large' */

@@ -1,5 +1,5 @@
 import { canonicalJson } from './canonical-json.ts';
-import type { CommitWatch } from './commit-watch.ts';
+import { type CommitWatch, MESSAGES } from './commit-watch.ts';
 import { mailboxFull, REMEMBERED_REPLIES, unanswered } from './inbox-rules.ts';
 import type { InboxItem, InboxReply } from './ledger.ts';
 
@@ -36,7 +36,7 @@ export function createMemoryInbox(watch: CommitWatch, maxWaiting: number): Memor
     posted += 1;
     const entry: Entry = { order: posted, item: copyItem(item) };
     box.set(item.id, entry);
-    watch.wake();
+    watch.wake([MESSAGES]);
     return entry;
   }
 
@@ -59,7 +59,7 @@ export function createMemoryInbox(watch: CommitWatch, maxWaiting: number): Memor
         seen = fresh.at(-1)?.order ?? seen;
         return fresh.map(({ item }) => copyItem(item));
       };
-      return watch.follow(nextPage, signal);
+      return watch.follow(nextPage, signal, MESSAGES);
     },
     reply(item, reply) {
       const box = boxOf(item.session);
@@ -67,7 +67,7 @@ export function createMemoryInbox(watch: CommitWatch, maxWaiting: number): Memor
       if (entry === undefined || entry.reply !== undefined) return;
       entry.reply = copy(reply);
       forgetOldest(box);
-      watch.wake();
+      watch.wake([MESSAGES]);
     },
   };
 }

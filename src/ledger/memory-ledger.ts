@@ -13,14 +13,14 @@ import type {
   LedgerWriter,
   PositionedRecord,
   SessionSummary,
+  TailOptions,
+  TailScope,
 } from './ledger.ts';
 import { createMemoryInbox, type MemoryInbox } from './memory-inbox.ts';
+import { RecordFeed, type RecordStore } from './record-feed.ts';
 import { GENESIS_HASH, type LedgerRecord, type SessionIdentity } from './records.ts';
 import { checkIdentity, unknownSession } from './session-identity.ts';
 import { type AppendOrder, type CommitOutcome, SessionWriter } from './session-writer.ts';
-
-/** Records a tail takes at a time. */
-const TAIL_PAGE = 256;
 
 /** What is kept of one record. */
 interface Kept {
@@ -65,6 +65,7 @@ class MemoryLedger implements Ledger {
   readonly #artifacts = new Map<string, Uint8Array>();
   readonly #cursors = new Map<string, number>();
   readonly #watch = new CommitWatch();
+  readonly #feed = new RecordFeed(storeOf(this.#order), this.#watch);
   readonly #inbox: MemoryInbox;
 
   constructor({ clock = systemClock, limits = DEFAULT_LIMITS }: MemoryLedgerOptions) {
@@ -115,9 +116,9 @@ class MemoryLedger implements Ledger {
     return this.#summaries().filter((summary) => summary.openTurn !== undefined);
   }
 
-  tail(after: number, signal: AbortSignal): AsyncIterable<PositionedRecord> {
+  tail(after: number, signal: AbortSignal, options?: TailOptions): AsyncIterable<PositionedRecord> {
     this.#assertOpen();
-    return this.#watch.follow(pagesAfter(this.#order, after), signal);
+    return this.#feed.tail(after, signal, options);
   }
 
   async position(): Promise<number> {
@@ -187,8 +188,12 @@ class MemoryLedger implements Ledger {
     const state = stateOf(stream);
     const rejection = append.stale ? rejectStale(append, state) : checkAppend(append, state);
     if (rejection !== undefined) return rejection;
+    const first = this.#order.length + 1;
     if (append.rows.length > 0) keep(stream, this.#order, append);
-    this.#watch.wake();
+    this.#feed.noteOwn(
+      first,
+      append.rows.map(({ record }) => record),
+    );
     return { type: 'committed' };
   }
 
@@ -267,15 +272,23 @@ function summaryOf(stream: Stream): SessionSummary {
 }
 
 /** Positions are places in the commit order, from 1. */
-function pagesAfter(order: readonly Kept[], after: number): () => readonly PositionedRecord[] {
-  let cursor = Math.max(0, after);
-  return () => {
-    const page = order
-      .slice(cursor, cursor + TAIL_PAGE)
-      .map((row, index) => ({ pos: cursor + index + 1, record: row.record }));
-    cursor += page.length;
-    return page;
+function storeOf(order: readonly Kept[]): RecordStore {
+  return {
+    position: () => order.length,
+    after(position, max, only) {
+      const page: PositionedRecord[] = [];
+      for (let at = position; at < order.length && page.length < max; at += 1) {
+        const record = order[at]?.record;
+        if (record !== undefined && isIn(record, only)) page.push({ pos: at + 1, record });
+      }
+      return page;
+    },
   };
+}
+
+function isIn(record: LedgerRecord, only: TailScope | undefined): boolean {
+  if (only === undefined) return true;
+  return 'session' in only ? record.session === only.session : record.root === only.root;
 }
 
 function ownedHere(stream: Stream): SwarmError {

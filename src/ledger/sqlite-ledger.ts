@@ -5,7 +5,7 @@ import { DEFAULT_LIMITS, type Limits } from '../limits.ts';
 import { type ArtifactFiles, createArtifactFiles } from './artifact-files.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { CommitQueue, type WriteOutcome } from './commit-queue.ts';
-import { CommitWatch } from './commit-watch.ts';
+import { CommitWatch, MESSAGES } from './commit-watch.ts';
 import type { ArtifactRef } from './content.ts';
 import { mailboxFull, REMEMBERED_REPLIES, unanswered } from './inbox-rules.ts';
 import type {
@@ -16,6 +16,7 @@ import type {
   LedgerWriter,
   PositionedRecord,
   SessionSummary,
+  TailOptions,
 } from './ledger.ts';
 import { RecordFeed } from './record-feed.ts';
 import type { LedgerRecord, SessionIdentity } from './records.ts';
@@ -77,19 +78,18 @@ class SqliteLedger implements Ledger {
     this.#clock = clock ?? systemClock;
     this.#limits = limits ?? DEFAULT_LIMITS;
     this.#reader = reader;
-    this.#feed = new RecordFeed((after, max) => reader.after(after, max));
     this.#watch = new CommitWatch({
       intervalMs: FOREIGN_COMMITS_MS,
-      hasChanged: () => {
-        const hasChanged = reader.hasChanged();
-        if (hasChanged) this.#feed.noteForeign();
-        return hasChanged;
+      look: () => {
+        if (!reader.hasChanged()) return 'nothing';
+        return this.#feed.noteForeign() ? 'all' : MESSAGES;
       },
     });
+    this.#feed = new RecordFeed(reader, this.#watch);
     this.#queue = new CommitQueue({
       path,
       commitMs: this.#limits.timeouts.commitMs,
-      onCommit: () => this.#watch.wake(),
+      onMessages: () => this.#watch.wake([MESSAGES]),
     });
     this.#artifacts = createArtifactFiles(`${path}-artifacts`, this.#limits.ledger.maxArtifactBytes);
   }
@@ -132,9 +132,9 @@ class SqliteLedger implements Ledger {
     return this.#reader.open(this.#ownerCheck());
   }
 
-  tail(after: number, signal: AbortSignal): AsyncIterable<PositionedRecord> {
+  tail(after: number, signal: AbortSignal, options?: TailOptions): AsyncIterable<PositionedRecord> {
     this.#assertOpen();
-    return this.#watch.follow(this.#feed.pagesAfter(after), signal);
+    return this.#feed.tail(after, signal, options);
   }
 
   async position(): Promise<number> {
@@ -176,6 +176,7 @@ class SqliteLedger implements Ledger {
     return this.#watch.follow(
       this.#reader.waiting(session, () => this.#watch.version),
       signal,
+      MESSAGES,
     );
   }
 

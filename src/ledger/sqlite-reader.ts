@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { SwarmError } from '../errors.ts';
 import { chainHash } from './hash-chain.ts';
 import { parseBody, parseReply } from './inbox-rules.ts';
-import type { Head, InboxItem, InboxReply, PositionedRecord, SessionSummary } from './ledger.ts';
+import type { Head, InboxItem, InboxReply, PositionedRecord, SessionSummary, TailScope } from './ledger.ts';
 import { recordCodec, type StoredRow } from './record-codec.ts';
 import { GENESIS_HASH, type LedgerRecord } from './records.ts';
 import { sqliteFault } from './sqlite-fault.ts';
@@ -22,11 +22,18 @@ const SUMMARIES = `
   FROM sessions s JOIN heads h USING (sid) LEFT JOIN leases l USING (sid)`;
 const OLDEST_FIRST = 'ORDER BY h.opened_at, s.sid';
 
+const TAIL = `
+  SELECT e.pos, e.seq, e.prior, e.hash, e.body, s.session, p.hash AS prev FROM events e
+    JOIN sessions s USING (sid) LEFT JOIN events p ON p.pos = e.prior WHERE e.pos > ?`;
+const IN_ORDER = 'ORDER BY e.pos LIMIT ?';
+
 const SQL = {
   head: 'SELECT epoch, seq, hash, pos, sid FROM heads JOIN sessions USING (sid) WHERE session = ? AND seq > 0',
   event: 'SELECT sid, seq, prior, hash, body FROM events WHERE pos = ?',
-  tail: `SELECT e.pos, e.seq, e.prior, e.hash, e.body, s.session, p.hash AS prev FROM events e
-    JOIN sessions s USING (sid) LEFT JOIN events p ON p.pos = e.prior WHERE e.pos > ? ORDER BY e.pos LIMIT ?`,
+  tail: `${TAIL} ${IN_ORDER}`,
+  // By way of the session the planner would read all of the file: the plus keeps it to the positions.
+  tailOfSession: `${TAIL} AND +e.sid = (SELECT sid FROM sessions WHERE session = ?) ${IN_ORDER}`,
+  tailOfRoot: `${TAIL} AND +e.sid IN (SELECT sid FROM sessions WHERE root = ?) ${IN_ORDER}`,
   position: 'SELECT pos FROM events ORDER BY pos DESC LIMIT 1',
   sessions: `${SUMMARIES} WHERE h.seq > 0 ${OLDEST_FIRST}`,
   family: `${SUMMARIES} WHERE h.seq > 0 AND s.root = ? ${OLDEST_FIRST}`,
@@ -144,9 +151,16 @@ export class SqliteReader {
     if (this.#verified.size > MAX_VERIFIED && oldest !== undefined) this.#verified.delete(oldest);
   }
 
-  /** Records of all sessions after a position, in commit order. */
-  after(position: number, max: number): readonly PositionedRecord[] {
-    return this.#ask(() => this.#statements.tail.all(position, max)).map(positioned);
+  /** Records after a position, in commit order; of all sessions where `only` is not given. */
+  after(position: number, max: number, only: TailScope | undefined): readonly PositionedRecord[] {
+    const { tail, tailOfSession, tailOfRoot } = this.#statements;
+    const rows = this.#ask(() => {
+      if (only === undefined) return tail.all(position, max);
+      return 'session' in only
+        ? tailOfSession.all(position, only.session, max)
+        : tailOfRoot.all(position, only.root, max);
+    });
+    return rows.map(positioned);
   }
 
   position(): number {

@@ -42,7 +42,7 @@ export function faultyLedger(ledger: Ledger, plan: readonly Fault[] | FaultPoint
     head: (session) => at('head', () => ledger.head(session)),
     sessions: (root) => at('sessions', () => ledger.sessions(root)),
     listOpen: () => at('list-open', () => ledger.listOpen()),
-    tail: (after, signal) => each('tail', ledger.tail(after, signal), faults),
+    tail: (after, signal, options) => each('tail', ledger.tail(after, signal, options), faults),
     position: () => at('position', () => ledger.position()),
     putArtifact: (bytes, mediaType) => at('put-artifact', () => ledger.putArtifact(bytes, mediaType)),
     getArtifact: (ref) => at('get-artifact', () => ledger.getArtifact(ref)),

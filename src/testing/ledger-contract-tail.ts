@@ -37,6 +37,60 @@ export const tailCases: readonly LedgerCase[] = [
     );
     assert.ok((places[0] ?? 0) > 0);
   }),
+  onLedger('a tail of one session gives its records alone', async (ledger) => {
+    const one = await ledger.acquire(rootSession('s-1'));
+    const two = await ledger.acquire(rootSession('s-2'));
+    await commit(one, note('a'));
+    await commit(two, note('b'));
+    const tailed = take(ledger.tail(0, NEVER, { only: { session: 's-1' } }), 3);
+    await commit(two, note('c'));
+    await commit(one, note('d'), note('e'));
+    assert.deepEqual(notesIn(await tailed), ['a', 'd', 'e']);
+    const all = await take(ledger.tail(0, NEVER), 5);
+    assert.deepEqual(
+      await tailed,
+      all.filter(({ record }) => record.session === 's-1'),
+    );
+  }),
+  onLedger('a tail of a tree gives the records of its sessions in commit order', async (ledger) => {
+    const root = await ledger.acquire(rootSession('s-1'));
+    const child = await ledger.acquire({ session: 's-2', root: 's-1', parent: 's-1', agent: 'child' });
+    const other = await ledger.acquire(rootSession('s-3'));
+    const tailed = take(ledger.tail(0, NEVER, { only: { root: 's-1' } }), 4);
+    await commit(root, note('a'));
+    await commit(other, note('b'));
+    await commit(child, note('c'));
+    await commit(root, note('d'));
+    await commit(child, note('e'));
+    assert.deepEqual(notesIn(await tailed), ['a', 'c', 'd', 'e']);
+    assert.deepEqual(notesIn(await take(ledger.tail(0, NEVER, { only: { root: 's-1' } }), 4)), [
+      'a',
+      'c',
+      'd',
+      'e',
+    ]);
+  }),
+  onLedger('a tail with an end gives what lies before it and ends', async (ledger) => {
+    const one = await ledger.acquire(rootSession('s-1'));
+    const two = await ledger.acquire(rootSession('s-2'));
+    for (const text of ['a', 'b', 'c']) {
+      await commit(one, note(text));
+      await commit(two, note(`${text}2`));
+    }
+    const end = await ledger.position();
+    await commit(one, note('d'));
+    assert.deepEqual(notesIn(await drain(ledger.tail(0, NEVER, { upTo: end }))), [
+      'a',
+      'a2',
+      'b',
+      'b2',
+      'c',
+      'c2',
+    ]);
+    const own = await drain(ledger.tail(0, NEVER, { only: { session: 's-1' }, upTo: end }));
+    assert.deepEqual(notesIn(own), ['a', 'b', 'c']);
+    assert.deepEqual(await drain(ledger.tail(end, NEVER, { upTo: end })), []);
+  }),
   onSession('a tail goes on after any position without gap or repetition', async ({ ledger, writer }) => {
     await commit(writer, ...['a', 'b', 'c', 'd'].map(note));
     const all = await take(ledger.tail(0, NEVER), 4);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type ReadEventsOptions, readEvents } from '../../src/events/event-reader.ts';
 import type { RunEvent } from '../../src/events/event-schemas.ts';
-import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { Ledger, TailOptions } from '../../src/ledger/ledger.ts';
 import { memoryLedger } from '../../src/ledger/memory-ledger.ts';
 import type { RecordType } from '../../src/ledger/records.ts';
 import { settlePromises } from '../../src/testing/fake-clock.ts';
@@ -159,8 +159,8 @@ describe('readEvents', () => {
     await twoTurns(inner);
     let given = 0;
     const ledger: Ledger = Object.assign(Object.create(inner), {
-      async *tail(after: number, signal: AbortSignal) {
-        for await (const positioned of inner.tail(after, signal)) {
+      async *tail(after: number, signal: AbortSignal, options?: TailOptions) {
+        for await (const positioned of inner.tail(after, signal, options)) {
           given += 1;
           yield positioned;
         }

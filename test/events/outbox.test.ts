@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createOutbox, type OutboxOptions } from '../../src/events/outbox.ts';
-import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { Ledger, TailOptions } from '../../src/ledger/ledger.ts';
 import { memoryLedger } from '../../src/ledger/memory-ledger.ts';
 import { DEFAULT_LIMITS } from '../../src/limits.ts';
 import { fakeClock, settlePromises } from '../../src/testing/fake-clock.ts';
@@ -172,8 +172,8 @@ describe('outbox', () => {
     const inner = memoryLedger();
     let taken = 0;
     const ledger: Ledger = Object.assign(Object.create(inner), {
-      async *tail(after: number, signal: AbortSignal) {
-        for await (const positioned of inner.tail(after, signal)) {
+      async *tail(after: number, signal: AbortSignal, options?: TailOptions) {
+        for await (const positioned of inner.tail(after, signal, options)) {
           taken += 1;
           yield positioned;
         }

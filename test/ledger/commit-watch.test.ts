@@ -19,6 +19,19 @@ describe('a watch for commits', () => {
     await watch.changed(version, NEVER);
   });
 
+  test('wakes those alone who wait for what came', async () => {
+    const watch = new CommitWatch();
+    const woken: string[] = [];
+    const wait = (topic: string) =>
+      watch.changed(watch.version, NEVER, topic).then(() => void woken.push(topic));
+    const all = [wait('a'), wait('b'), wait('c')];
+    watch.wake(['b']);
+    await all[1];
+    expect(woken).toEqual(['b']);
+    watch.wake();
+    await Promise.all(all);
+  });
+
   test('leaves no listener behind', async () => {
     const watch = new CommitWatch();
     const stop = new AbortController();
@@ -65,9 +78,9 @@ describe('a watch for commits of others', () => {
     let looks = 0;
     const watch = new CommitWatch({
       intervalMs: 250,
-      hasChanged() {
+      look() {
         looks += 1;
-        return looks === 3;
+        return looks === 3 ? 'all' : 'nothing';
       },
     });
     await vi.advanceTimersByTimeAsync(10_000);
@@ -81,7 +94,7 @@ describe('a watch for commits of others', () => {
 
   test('keeps the process alive for who asks, not for who follows', async () => {
     vi.useRealTimers();
-    const watch = new CommitWatch({ intervalMs: 250, hasChanged: () => false });
+    const watch = new CommitWatch({ intervalMs: 250, look: () => 'nothing' });
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
     const before = timers();
     const following = watch.follow(() => [], NEVER).next();
@@ -97,7 +110,7 @@ describe('a watch for commits of others', () => {
   });
 
   test('stops looking when the last one gives up', async () => {
-    const watch = new CommitWatch({ intervalMs: 250, hasChanged: () => false });
+    const watch = new CommitWatch({ intervalMs: 250, look: () => 'nothing' });
     const stop = new AbortController();
     const waiting = watch.changed(watch.version, stop.signal);
     expect(vi.getTimerCount()).toBe(1);

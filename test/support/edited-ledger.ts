@@ -33,7 +33,7 @@ export function portOf(ledger: Ledger): Ledger {
     head: (session) => ledger.head(session),
     sessions: (root) => ledger.sessions(root),
     listOpen: () => ledger.listOpen(),
-    tail: (after, signal) => ledger.tail(after, signal),
+    tail: (after, signal, options) => ledger.tail(after, signal, options),
     position: () => ledger.position(),
     putArtifact: (bytes, mediaType) => ledger.putArtifact(bytes, mediaType),
     getArtifact: (ref) => ledger.getArtifact(ref),
