@@ -6,6 +6,7 @@ import { addCompletionCommand } from './completion-command.ts';
 import { EXIT } from './exit-code.ts';
 import { addInspectCommand } from './inspect-command.ts';
 import { shownLines, textLine } from './line.ts';
+import { addMachinesCommand } from './machines-command.ts';
 import { addResumeCommand } from './resume-command.ts';
 import { addRunCommand } from './run-command.ts';
 import { addSessionCommands } from './session-commands.ts';
@@ -41,6 +42,7 @@ function createProgram(cli: Cli, version: string): Command {
   addTurnCommands(program, cli);
   addSessionCommands(program, cli);
   addInspectCommand(program, cli);
+  addMachinesCommand(program, cli);
   addToolsCommands(program, cli);
   addCompletionCommand(program, cli);
   return program;

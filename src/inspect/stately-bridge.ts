@@ -1,11 +1,11 @@
 import { Worker } from 'node:worker_threads';
-import type { AnyStateMachine } from 'xstate';
 import type { MachineSet } from '../../machines/machine-kind.ts';
 import { systemClock } from '../clock.ts';
 import { resolveMachines } from '../lifecycle/machine-set.ts';
 import type { InstanceSnapshot } from '../lifecycle/registry.ts';
 import type { TransitionRecord } from '../lifecycle/transition-record.ts';
 import { STATELY_LIMITS } from '../limits.ts';
+import { anyMachines } from './machine-chart.ts';
 import type { StatelyInspector, StatelyStats } from './stately.ts';
 import { ShownInstances } from './stately-instances.ts';
 import type { ShownMachines } from './stately-messages.ts';
@@ -167,13 +167,14 @@ export class StatelyBridge implements StatelyInspector {
 
 /** What crosses to the thread: text, since configs hold functions. */
 function shownMachines(machines: MachineSet): ShownMachines {
-  const shown = Object.entries(machines).map(([kind, given]) => {
-    // One type for all of them; nothing here depends on which it is.
-    const machine = given as unknown as AnyStateMachine;
+  const shown = anyMachines(machines).map((machine) => {
     const tags = Object.entries(machine.states).map(([name, state]) => [name, state.tags] as const);
-    return [kind, { config: JSON.stringify(machine.config, named), tags: Object.fromEntries(tags) }] as const;
+    return [
+      machine.id,
+      { config: JSON.stringify(machine.config, named), tags: Object.fromEntries(tags) },
+    ] as const;
   });
-  // An entry for each kind there is.
+  // The id of a machine is its kind, and there is one of each.
   return Object.fromEntries(shown) as unknown as ShownMachines;
 }
 
