@@ -35,9 +35,9 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
  * Judges a request. A page of another site can make a browser send one here, by its own name for this address (DNS
  * rebinding) or by ours: the first is seen by `Host`, the second by `Origin` and `Sec-Fetch-Site`.
  */
-export function judgeAccess(request: IncomingMessage, settings: PageSettings, port: number): Access {
+export function judgeAccess(request: IncomingMessage, settings: PageSettings): Access {
   const { host, origin, authorization } = request.headers;
-  if (!isOwnHost(host, settings, port)) return refused(421, 'this address is not served under that name');
+  if (!isOwnHost(host, settings)) return refused(421, 'this address is not served under that name');
   const site = request.headers['sec-fetch-site'];
   if (origin !== undefined && origin !== `http://${host}`) return refused(403, 'another site asks');
   if (site !== undefined && site !== 'same-origin' && site !== 'none') {
@@ -57,11 +57,12 @@ function refused(status: 401 | 403 | 421, message: string): Access {
   return { type: 'refused', status, message };
 }
 
-/** A name that a stranger can give this address is none of ours; an address is nobody's to give. */
-function isOwnHost(header: string | undefined, { host }: PageSettings, port: number): boolean {
-  const found = /^(\[[0-9a-f:.]+\]|[^:/@]+):(\d+)$/i.exec(header ?? '');
-  const [, name = '', heard = ''] = found ?? [];
-  if (Number(heard) !== port) return false;
+/**
+ * A name that a stranger can give this address is none of ours; an address is nobody's to give. Any port is good: a
+ * tunnel has one of its own.
+ */
+function isOwnHost(header: string | undefined, { host }: PageSettings): boolean {
+  const [, name = ''] = /^(\[[0-9a-f:.]+\]|[^:/@]+)(?::\d{1,5})?$/i.exec(header ?? '') ?? [];
   const bare = name.replace(/^\[|\]$/g, '').toLowerCase();
   return bare === 'localhost' || bare === host.toLowerCase() || isIP(bare) !== 0;
 }

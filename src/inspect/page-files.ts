@@ -27,7 +27,7 @@ export async function loadPageFiles(): Promise<ReadonlyMap<string, PageFile>> {
   const files = new Map<string, PageFile>();
   for (const name of await readdir(FOLDER)) {
     const type = TYPES[name.slice(name.lastIndexOf('.') + 1)];
-    if (type === undefined || name.endsWith('.d.ts') || name === 'tsconfig.json') continue;
+    if (type === undefined || name.endsWith('.d.ts') || name.startsWith('tsconfig')) continue;
     const text = await readFile(new URL(name, FOLDER), 'utf8');
     const body = name.endsWith('.ts') ? await withoutTypes(text) : text;
     files.set(`/${name}`, { type, body });

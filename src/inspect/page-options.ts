@@ -43,7 +43,8 @@ export function resolvePageOptions(options: PageOptions): PageSettings {
     refuse(`token is at least ${MIN_TOKEN_CHARS} characters that can be seen, at most 512`);
   }
   const isLoopback = isLoopbackHost(host);
-  if (!isLoopback && token === undefined) refuse(`a page on ${host} can be reached by others: give it a token`);
+  if (!isLoopback && token === undefined)
+    refuse(`a page on ${host} can be reached by others: give it a token`);
   return { port, host, token, isLoopback, content, redactor };
 }
 

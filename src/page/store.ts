@@ -1,0 +1,179 @@
+import type { RunEvent } from '../events/event-schemas.ts';
+import type { PendingRequest } from './api.ts';
+import type { ChartLayout } from './chart-layout.ts';
+import { applyEvent, modelOf } from './model.ts';
+import { createModel, type Model, rootOf } from './node-tree.ts';
+import type { ActorNode } from './nodes.ts';
+import type { Hello, Move } from './stream-client.ts';
+
+/** Events the page keeps; beyond it a person is told to look at fewer runs. */
+const MAX_EVENTS = 200_000;
+/** Machines whose transitions are kept, and how many of each: those that moved last. */
+const MAX_MOVED = 4_000;
+const MAX_MOVES = 400;
+/** Least time between two pictures. */
+const FRAME_MS = 100;
+
+/** What a person looks at: one of the views beside the tree. */
+export type ViewName = 'chart' | 'sequence' | 'tools' | 'events';
+
+/** An earlier moment that is looked at. */
+export interface Past {
+  readonly cursor: number;
+  readonly model: Model;
+}
+
+/** All that the page knows, and what a person chose. Views draw it when told that it changed. */
+export class Store {
+  charts: readonly ChartLayout[] = [];
+  hello: Hello | undefined;
+  connection: 'connecting' | 'live' | 'lost' | 'refused' = 'connecting';
+  /** History is complete up to now. */
+  isReady = false;
+  readonly events: RunEvent[] = [];
+  /** Events left out as there were too many. */
+  overflow = 0;
+  /** Transitions the server could not keep for us. */
+  droppedMoves = 0;
+  pending: readonly PendingRequest[] = [];
+  selected: string | undefined;
+  view: ViewName = 'chart';
+  past: Past | undefined;
+  message: { readonly text: string; readonly isError: boolean } | undefined;
+  readonly #live = createModel();
+  readonly #states = new Map<string, string>();
+  readonly #moves = new Map<string, Move[]>();
+  #version = 0;
+  #clockOffset = 0;
+  #frame: number | undefined;
+  readonly #draw: () => void;
+
+  constructor(draw: () => void) {
+    this.#draw = draw;
+  }
+
+  /** What is shown: the run as it is, or as it was. */
+  get model(): Model {
+    return this.past?.model ?? this.#live;
+  }
+
+  get live(): Model {
+    return this.#live;
+  }
+
+  /** Grows with every change. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** Milliseconds since the epoch, by the clock of the server; of an earlier moment, when it was. */
+  now(): number {
+    return this.past === undefined ? Date.now() + this.#clockOffset : this.past.model.at;
+  }
+
+  get selectedNode(): ActorNode | undefined {
+    return this.selected === undefined ? undefined : this.model.nodes.get(this.selected);
+  }
+
+  /** The state of a live machine; undefined of one that is not live, and of any while an earlier moment is shown. */
+  machineState(id: string): string | undefined {
+    return this.past === undefined ? this.#states.get(id) : undefined;
+  }
+
+  movesOf(id: string): readonly Move[] {
+    return this.#moves.get(id) ?? [];
+  }
+
+  /** Events of the run that the selection is part of. */
+  runEvents(): readonly RunEvent[] {
+    const root = this.selected === undefined ? undefined : rootOf(this.#live, this.selected);
+    const id = root ?? this.#live.roots.at(-1);
+    return id === undefined ? [] : this.events.filter((event) => event.root === id || event.session === id);
+  }
+
+  begin(hello: Hello, isResumed: boolean): void {
+    this.hello = hello;
+    this.#clockOffset = hello.now - Date.now();
+    this.#states.clear();
+    for (const { id, state } of hello.instances) this.#states.set(id, state);
+    if (!isResumed) this.isReady = false;
+    this.changed();
+  }
+
+  forget(): void {
+    Object.assign(this.#live, createModel());
+    this.events.length = 0;
+    this.past = undefined;
+    this.overflow = 0;
+    this.isReady = false;
+    this.changed();
+  }
+
+  addFacts(events: readonly RunEvent[]): void {
+    for (const event of events) {
+      // After a cut the server goes on from what we had; a repeated event is one we have.
+      if (event.cursor !== undefined && event.cursor <= this.#live.cursor) continue;
+      if (this.events.length >= MAX_EVENTS) this.overflow += 1;
+      else this.events.push(event);
+      applyEvent(this.#live, event);
+    }
+    this.#selectFirst();
+    this.changed();
+  }
+
+  addMoves(moves: readonly Move[], dropped: number): void {
+    this.droppedMoves += dropped;
+    for (const move of moves) {
+      if (move.final === true) this.#states.delete(move.id);
+      else this.#states.set(move.id, move.to);
+      const known = this.#moves.get(move.id) ?? [];
+      this.#moves.delete(move.id);
+      this.#moves.set(move.id, known);
+      if (known.length < MAX_MOVES) known.push(move);
+    }
+    for (const id of this.#moves.keys()) {
+      if (this.#moves.size <= MAX_MOVED) break;
+      this.#moves.delete(id);
+    }
+    this.changed();
+  }
+
+  select(id: string | undefined): void {
+    this.selected = id;
+    this.changed();
+  }
+
+  show(view: ViewName): void {
+    this.view = view;
+    this.changed();
+  }
+
+  /** Shows the run as it was after the event at `cursor`; as it is with undefined. */
+  goTo(cursor: number | undefined): void {
+    if (cursor === undefined) this.past = undefined;
+    else {
+      const model = modelOf(this.events.filter((event) => (event.cursor ?? 0) <= cursor));
+      this.past = { cursor, model };
+    }
+    this.changed();
+  }
+
+  say(text: string, isError = false): void {
+    this.message = { text, isError };
+    this.changed();
+  }
+
+  /** Draws soon, and not more often than eyes can follow. */
+  changed(): void {
+    this.#version += 1;
+    this.#frame ??= window.setTimeout(() => {
+      this.#frame = undefined;
+      this.#draw();
+    }, FRAME_MS);
+  }
+
+  #selectFirst(): void {
+    if (this.selected !== undefined) return;
+    this.selected = this.#live.roots.at(-1);
+  }
+}

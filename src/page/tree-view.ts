@@ -1,0 +1,230 @@
+import { el, fill, svg } from './dom.ts';
+import { count, formatCount, formatElapsed, formatUsd } from './format.ts';
+import type { ActorNode, NodeKind, Tone } from './nodes.ts';
+import type { Store } from './store.ts';
+import { moveInTree, type TreeRow, treeRows } from './tree-rows.ts';
+import type { View } from './view.ts';
+import { createVirtualList, type VirtualList } from './virtual-list.ts';
+
+const ROW_HEIGHT = 28;
+
+const FILTERS: readonly (readonly [string, readonly Tone[]])[] = [
+  ['Running', ['busy']],
+  ['Waiting', ['waiting']],
+  ['Failed', ['bad']],
+];
+
+/** Words for what a row is, for those who do not see its sign. */
+const KIND_WORDS: Readonly<Record<NodeKind, string>> = {
+  session: 'agent',
+  turn: 'turn',
+  step: 'step',
+  call: 'call',
+  node: 'node',
+};
+
+/** The tree of agents, turns, steps and calls, with its search. */
+export class TreeView implements View {
+  readonly element: HTMLElement;
+  readonly #store: Store;
+  readonly #toggled = new Map<string, boolean>();
+  readonly #tones = new Set<Tone>();
+  readonly #search: HTMLInputElement;
+  readonly #summary = el('p', { class: 'tree-summary' });
+  readonly #list: VirtualList;
+  #rows: readonly TreeRow[] = [];
+  #shownSelection: string | undefined;
+
+  constructor(store: Store) {
+    this.#store = store;
+    this.#search = el('input', {
+      class: 'search',
+      type: 'search',
+      placeholder: 'Find agent, tool, state',
+      'aria-label': 'Find in the tree',
+      oninput: () => store.changed(),
+    });
+    this.#list = createVirtualList({
+      rowHeight: ROW_HEIGHT,
+      attributes: { role: 'tree', tabindex: '0', 'aria-label': 'Agents, turns, steps and calls' },
+      draw: (row, index) => drawRow(row, { item: this.#rows[index], index, store }),
+    });
+    this.#listen();
+    const filters = FILTERS.map(([name, tones]) => this.#filter(name, tones));
+    const chips = el('div', { class: 'chips', role: 'group', 'aria-label': 'Only' }, ...filters);
+    this.element = el(
+      'section',
+      { class: 'pane tree-pane', 'aria-label': 'Tree' },
+      el('div', { class: 'tree-tools' }, this.#search, chips),
+      treeHead(),
+      this.#list.element,
+      this.#summary,
+    );
+  }
+
+  focusSearch(): void {
+    this.#search.focus();
+  }
+
+  /** Does what a key of the tree does. False for a key that is none. */
+  press(key: string): boolean {
+    const at = this.#rows.findIndex(({ node }) => node.id === this.#store.selected);
+    const move = moveInTree(this.#rows, at, key);
+    const row = this.#rows[at];
+    if (move?.toggle !== undefined && row !== undefined) this.#toggle(row);
+    const target = move?.to === undefined ? undefined : this.#rows[move.to];
+    if (target !== undefined) this.#store.select(target.node.id);
+    return move !== undefined;
+  }
+
+  render(): void {
+    openWayTo(this.#store, this.#toggled, this.#shownSelection);
+    const choice = { toggled: this.#toggled, search: this.#search.value, tones: this.#tones };
+    this.#rows = treeRows(this.#store.model, choice);
+    const at = this.#rows.findIndex(({ node }) => node.id === this.#store.selected);
+    this.#list.render(this.#rows.length);
+    if (this.#shownSelection !== this.#store.selected && at >= 0) this.#list.reveal(at);
+    this.#shownSelection = this.#store.selected;
+    const { element } = this.#list;
+    if (at >= 0) element.setAttribute('aria-activedescendant', `row-${at}`);
+    else element.removeAttribute('aria-activedescendant');
+    fill(this.#summary, summaryOf(this.#store, this.#rows.length));
+  }
+
+  #filter(name: string, tones: readonly Tone[]): HTMLButtonElement {
+    const button = el('button', { class: 'chip', 'aria-pressed': 'false' }, name);
+    button.addEventListener('click', () => {
+      const isOn = tones.every((tone) => this.#tones.has(tone));
+      for (const tone of tones) isOn ? this.#tones.delete(tone) : this.#tones.add(tone);
+      button.setAttribute('aria-pressed', String(!isOn));
+      this.#store.changed();
+    });
+    return button;
+  }
+
+  #listen(): void {
+    const { element } = this.#list;
+    element.addEventListener('keydown', (event) => {
+      if (event.altKey || event.ctrlKey || event.metaKey) return;
+      if (this.press(event.key)) event.preventDefault();
+    });
+    element.addEventListener('click', ({ target }) => {
+      const row = this.#rowAt(target);
+      if (row === undefined) return;
+      // What is clicked in the document is an element.
+      if ((target as Element).closest('.twisty') !== null && row.hasChildren) this.#toggle(row);
+      this.#store.select(row.node.id);
+    });
+    element.addEventListener('dblclick', ({ target }) => {
+      const row = this.#rowAt(target);
+      if (row?.hasChildren === true) this.#toggle(row);
+    });
+  }
+
+  #rowAt(target: EventTarget | null): TreeRow | undefined {
+    const id = target instanceof Element ? target.closest<HTMLElement>('.row')?.dataset['id'] : undefined;
+    return this.#rows.find(({ node }) => node.id === id);
+  }
+
+  #toggle({ node, isOpen }: TreeRow): void {
+    this.#toggled.set(node.id, !isOpen);
+    this.#store.changed();
+  }
+}
+
+function treeHead(): HTMLElement {
+  return el(
+    'div',
+    { class: 'tree-head', 'aria-hidden': 'true' },
+    el('span', { class: 'name' }, 'Name'),
+    el('span', { class: 'state' }, 'State'),
+    el('span', { class: 'amount elapsed' }, 'Time'),
+    el('span', { class: 'amount tokens' }, 'Tokens'),
+    el('span', { class: 'amount cost' }, 'Cost'),
+  );
+}
+
+/** A row that is selected from elsewhere has to be there. */
+function openWayTo(store: Store, toggled: Map<string, boolean>, before: string | undefined): void {
+  if (store.selected === undefined || store.selected === before) return;
+  for (let at = store.selectedNode?.parent; at !== undefined; at = store.model.nodes.get(at)?.parent) {
+    toggled.set(at, true);
+  }
+}
+
+function summaryOf(store: Store, shown: number): string {
+  if (store.model.nodes.size === 0) return '';
+  const agents = store.model.roots.reduce((sum, id) => sum + (store.model.nodes.get(id)?.agents ?? 0), 0);
+  return `${count(agents, 'agent')} in ${count(store.model.roots.length, 'run')}, ${count(shown, 'row')} shown`;
+}
+
+interface Drawn {
+  readonly item: TreeRow | undefined;
+  readonly index: number;
+  readonly store: Store;
+}
+
+function drawRow(row: HTMLElement, { item, index, store }: Drawn): void {
+  if (item === undefined) return;
+  const { node, depth, isOpen, hasChildren, position, siblings } = item;
+  const isSelected = node.id === store.selected;
+  row.dataset['id'] = node.id;
+  row.dataset['kind'] = node.kind;
+  row.dataset['state'] = node.state;
+  row.className = `row tree-row tone-${node.tone}${isSelected ? ' is-selected' : ''}`;
+  row.id = `row-${index}`;
+  setAria(row, {
+    role: 'treeitem',
+    'aria-level': depth + 1,
+    'aria-selected': isSelected,
+    'aria-setsize': siblings,
+    'aria-posinset': position,
+    'aria-label': labelOf(node),
+  });
+  if (hasChildren) row.setAttribute('aria-expanded', String(isOpen));
+  else row.removeAttribute('aria-expanded');
+  const indent = el('span', { class: 'indent' });
+  indent.style.width = `${Math.min(depth, 12) * 12}px`;
+  fill(
+    row,
+    indent,
+    el(
+      'span',
+      { class: `twisty${hasChildren ? '' : ' is-leaf'}${isOpen ? ' is-open' : ''}`, 'aria-hidden': 'true' },
+      hasChildren && chevron(),
+    ),
+    el('span', { class: `sign sign-${node.kind}`, 'aria-hidden': 'true' }),
+    el('span', { class: 'name', title: node.name }, node.name),
+    el('span', { class: 'state' }, node.state),
+    ...amounts(node, store),
+  );
+}
+
+function setAria(element: Element, attributes: Readonly<Record<string, string | number | boolean>>): void {
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+}
+
+function labelOf(node: ActorNode): string {
+  return `${KIND_WORDS[node.kind]} ${node.name}, ${node.state}`;
+}
+
+function amounts(node: ActorNode, store: Store): readonly HTMLElement[] {
+  const isOpen = node.tone === 'busy' || node.tone === 'waiting';
+  const end = node.endedAt ?? (isOpen ? store.now() : undefined);
+  const elapsed = end === undefined ? '' : formatElapsed(Math.max(0, end - node.startedAt));
+  const { inputTokens, outputTokens, costUsd } = node.spent;
+  const tokens = inputTokens + outputTokens;
+  return [
+    el('span', { class: 'amount elapsed' }, elapsed),
+    el(
+      'span',
+      { class: 'amount tokens', title: `${inputTokens} in, ${outputTokens} out` },
+      tokens === 0 ? '' : formatCount(tokens),
+    ),
+    el('span', { class: 'amount cost' }, formatUsd(costUsd)),
+  ];
+}
+
+function chevron(): SVGElement {
+  return svg('svg', { viewBox: '0 0 10 10', width: 10, height: 10 }, svg('path', { d: 'M3 1.5 7 5 3 8.5' }));
+}
