@@ -30,7 +30,11 @@ export interface RuntimeOptions {
   readonly limits?: LimitOptions;
   readonly clock?: Clock;
   readonly ids?: IdSource;
-  /** Machines made by `provide` of those of `swarmwright/machines`: what runs and what is shown. */
+  /**
+   * Machines made by `provide` of those of `swarmwright/machines`: what runs and what is shown. Guards named `may...`
+   * decide and are there to be replaced; the others state what is the case, and a machine that is lied to ends where
+   * it should not. A guard is given facts of its machine and must be pure: it is asked again when a turn is replayed.
+   */
   readonly machines?: Partial<MachineSet>;
   /** 0 to 1, for the jitter of retries. Default `Math.random`. */
   readonly random?: () => number;
