@@ -22,6 +22,12 @@ export {
   subscribe,
 } from './subscribe.ts';
 
+// command
+
+export type { CommandBody, CommandReply } from './command-messages.ts';
+export { type SendCommandOptions, sendCommand } from './send-command.ts';
+export { type CommandService, type ServeCommandsOptions, serveCommands } from './serve-commands.ts';
+
 // provision
 
 export {

@@ -1,0 +1,59 @@
+import { isSwarmError, SwarmError } from '../errors.ts';
+import { randomIds } from '../ids.ts';
+import { NATS_LIMITS } from '../limits.ts';
+import {
+  COMMAND_BODIES,
+  type CommandBody,
+  type CommandReply,
+  commandReplySchema,
+  encodeMessage,
+} from './command-messages.ts';
+import { type Connection, openConnection } from './connection.ts';
+import { readJson } from './jet-stream-api.ts';
+import { type CommandVerb, createSubjects, type SubjectOptions } from './subjects.ts';
+
+/** A command for a session. */
+export interface SendCommandOptions<V extends CommandVerb> extends SubjectOptions {
+  readonly connection: Connection;
+  readonly session: string;
+  readonly verb: V;
+  /** `id` is made where it is left out; send the same one again to ask after an answer that was lost. */
+  readonly body: Omit<CommandBody<V>, 'id'> & { readonly id?: string };
+  /** Default 15,000. */
+  readonly timeoutMs?: number;
+}
+
+/**
+ * Sends a command to whoever serves the session. Resolves to the answer, which may be a refusal with its code.
+ * @throws SwarmError 'nats-unavailable' when nobody answers in time or nobody serves commands, 'nats-rejected' where
+ * the user may not send it, 'invalid-input'
+ */
+export async function sendCommand<V extends CommandVerb>(
+  options: SendCommandOptions<V>,
+): Promise<CommandReply> {
+  const { session, verb, timeoutMs = NATS_LIMITS.commandMs } = options;
+  const body = { id: randomIds.next('inbox'), ...options.body };
+  const checked = COMMAND_BODIES[verb].safeParse(body);
+  if (!checked.success) {
+    throw new SwarmError(
+      'invalid-input',
+      `the command cannot be sent: ${checked.error.issues[0]?.message ?? ''}`,
+    );
+  }
+  const { client, isOwn } = openConnection(options.connection);
+  try {
+    await client.connected(AbortSignal.timeout(timeoutMs));
+    const subject = createSubjects(options).command(session, verb);
+    const answer = await client
+      .request(subject, encodeMessage(body), { timeoutMs })
+      .catch((error: unknown) => {
+        if (!isSwarmError(error, 'nats-unavailable')) throw error;
+        throw new SwarmError('nats-unavailable', `nobody answered ${verb} for ${session}`, { cause: error });
+      });
+    const reply = commandReplySchema.safeParse(readJson(answer.data));
+    if (!reply.success) throw new SwarmError('nats-unavailable', 'the answer to the command is none');
+    return reply.data;
+  } finally {
+    if (isOwn) await client.close();
+  }
+}
