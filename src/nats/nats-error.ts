@@ -15,9 +15,14 @@ const REJECTIONS = new Set([
 /** An error of the client as one of ours. What came from the server is text of a stranger: bounded, without secrets. */
 export function natsError(error: unknown, doing: string): SwarmError {
   if (error instanceof SwarmError) return error;
-  const name = error instanceof Error ? error.name : '';
-  const code = REJECTIONS.has(name) ? 'nats-rejected' : 'nats-unavailable';
+  const code = isRejection(error) ? 'nats-rejected' : 'nats-unavailable';
   return new SwarmError(code, `${doing}: ${messageOf(error)}`, { cause: error });
+}
+
+/** A request wraps what became of it, once. */
+function isRejection(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return REJECTIONS.has(error.name) || (error.cause instanceof Error && REJECTIONS.has(error.cause.name));
 }
 
 /** What an error says, fit for a log. */
