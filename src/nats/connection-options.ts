@@ -91,6 +91,7 @@ function parseServer(server: string): ParsedServer {
   if (protocol !== 'nats:' && protocol !== 'tls:') {
     throw new SwarmError('invalid-definition', `a NATS address begins with nats: or tls:, not ${protocol}`);
   }
+  if (hostname === '') throw new SwarmError('invalid-definition', 'servers holds no address');
   const host = `${hostname}:${port === '' ? '4222' : port}`;
   return { address: host, host: hostname, isTls: protocol === 'tls:', auth: authOf(username, password) };
 }
