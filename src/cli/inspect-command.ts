@@ -1,9 +1,10 @@
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Cli } from './cli.ts';
+import { inspectWithPage } from './inspect-page.ts';
 import { inspectWithStately } from './inspect-stately.ts';
-import { addInputOptions, type InputOptions, tellUsage } from './run-command.ts';
+import { addInputOptions, type InputOptions, readPort } from './run-command.ts';
 
 /** Options of `inspect`. */
 export interface InspectOptions extends InputOptions {
@@ -15,11 +16,16 @@ export interface InspectOptions extends InputOptions {
 
 const EXAMPLES = `
 Examples:
+  $ swarmwright inspect swarmwright.db
+  $ swarmwright inspect agent.ts --input "Review src/main.ts" --content
   $ swarmwright inspect --stately agent.ts --input "Review src/main.ts"
   $ swarmwright inspect --stately swarmwright.db --session s-43myth8nbj
 
 FILE is a module that exports an agent, which is run, or a ledger, whose runs are shown again. Nothing of a ledger
-is executed. The relay is that of @statelyai/inspect: it shows its page, for which a browser needs the internet, at
+is executed. The page is served on this machine alone and needs no internet; who has its address, with the token in
+it, may also answer approvals, steer and cancel. What was said is in it with --content.
+
+With --stately the relay is that of @statelyai/inspect: it shows its page, for which a browser needs the internet, at
 http://localhost:8080, keeps the last 200 messages for a page that opens late, and listens on every interface of this
 machine. Ids, counters and kinds are all that goes there.`;
 
@@ -30,7 +36,7 @@ export function addInspectCommand(program: Command, cli: Cli): void {
     .summary('show the machines of a run or a ledger')
     .description('Shows the machines of a run, or of a recorded ledger.')
     .argument('<file>', 'module that exports an agent, or a ledger')
-    .addOption(new Option('--stately', 'in the Stately inspector'))
+    .addOption(new Option('--stately', 'in the Stately inspector, instead of a page of its own'))
     .addOption(new Option('--port <number>', 'port to serve at').argParser(readPort))
     .option('--no-open', 'leave the browser alone')
     .option('--stay', 'serve on when the run is over, until Ctrl-C');
@@ -41,14 +47,8 @@ export function addInspectCommand(program: Command, cli: Cli): void {
       cli.exitCode =
         options.stately === true
           ? await inspectWithStately(cli, { file, isLedger, options })
-          : await tellUsage(cli, 'say where to show it: --stately');
+          : await inspectWithPage(cli, { file, isLedger, options });
     });
-}
-
-function readPort(text: string): number {
-  const port = Number(text);
-  if (Number.isInteger(port) && port > 0 && port < 65_536) return port;
-  throw new InvalidArgumentError('A port is a number from 1 to 65535.');
 }
 
 /** Every SQLite file begins with these words. */

@@ -9,6 +9,7 @@ import type { Cli } from './cli.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { type LedgerOptions, ledgerHint, ledgerOption, quoteWord, withRuntime } from './ledger-option.ts';
 import { type LoadedTarget, loadTarget } from './load-target.ts';
+import { openPage } from './open-page.ts';
 import { type ShowOptions, watchRun } from './watch-run.ts';
 
 /** Options that `run` and `resume` share. */
@@ -24,12 +25,18 @@ export interface InputOptions extends RunningOptions {
   readonly session?: string;
 }
 
+interface RunOptions extends InputOptions {
+  readonly inspect?: boolean;
+  readonly inspectPort?: number;
+}
+
 const EXAMPLES = `
 Examples:
   $ swarmwright run agent.ts --input "Review src/main.ts"
   $ git diff | swarmwright run reviewer.ts
   $ swarmwright run agent.ts --input hello --json | jq .type
   $ swarmwright run agent.ts --input "And the tests?" --session s-43myth8nbj
+  $ swarmwright run agent.ts --input hello --inspect
   $ swarmwright run agents.ts --export writer --input go --on-approval pause --budget steps=10,costUsd=0.5
 
 FILE is a module that exports an agent: by default, or as the only one. TypeScript is run as it is.
@@ -44,12 +51,29 @@ export function addRunCommand(program: Command, cli: Cli): void {
     .command('run')
     .summary('give an agent an input and show what it does')
     .description('Gives an agent an input and shows what it does, to the end.')
-    .argument('<file>', 'module that exports the agent');
+    .argument('<file>', 'module that exports the agent')
+    .option('--inspect', 'show it in a page of this machine too')
+    .option('--inspect-port <number>', 'port of the page; default: one that is free', readPort);
   addInputOptions(command)
     .addHelpText('after', EXAMPLES)
-    .action(async (file: string, options: InputOptions) => {
-      cli.exitCode = await runFile(cli, file, options);
+    .action(async (file: string, options: RunOptions) => {
+      cli.exitCode = await runFile(cli, file, { ...options, ...(await inspectorOf(cli, options)) });
     });
+}
+
+async function inspectorOf(
+  cli: Cli,
+  { inspect, inspectPort, content }: RunOptions,
+): Promise<{ readonly inspector?: Inspector }> {
+  if (inspect !== true && inspectPort === undefined) return {};
+  return { inspector: await openPage(cli, { content, port: inspectPort }) };
+}
+
+/** A port as a person writes it. */
+export function readPort(text: string): number {
+  const port = Number(text);
+  if (Number.isInteger(port) && port > 0 && port < 65_536) return port;
+  throw new InvalidArgumentError('A port is a number from 1 to 65535.');
 }
 
 /** Adds the options of a command that gives an agent an input. */
@@ -81,7 +105,7 @@ export function addRunningOptions(command: Command): Command {
     )
     .addOption(new Option('--plain', 'plain lines in a terminal too').conflicts('quiet'))
     .option('-q, --quiet', 'only the answer')
-    .option('--content', 'prompts, arguments and results in --json and plain lines too');
+    .option('--content', 'prompts, arguments and results in --json, plain lines and the page too');
 }
 
 /** Runs what a file exports, shown by an inspector if one is given. */

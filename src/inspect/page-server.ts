@@ -1,18 +1,19 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { START_STATE } from '../../machines/hooks.ts';
 import type { MachineSet } from '../../machines/machine-kind.ts';
 import { isSwarmError, SwarmError } from '../errors.ts';
 import type { InspectedRuntime } from '../lifecycle/inspector.ts';
 import type { InstanceSnapshot } from '../lifecycle/registry.ts';
 import type { TransitionRecord } from '../lifecycle/transition-record.ts';
 import { PAGE_LIMITS } from '../limits.ts';
+import { type FactSource, ledgerFacts } from './fact-source.ts';
 import type { MoveRing } from './move-ring.ts';
 import { judgeAccess, mayRead, SECURITY_HEADERS } from './page-access.ts';
 import { PAGE_ACTIONS, pendingRequests } from './page-actions.ts';
 import { loadPageFiles, type PageFile } from './page-files.ts';
 import type { PageSettings } from './page-options.ts';
 import { parsePosition, streamTo } from './page-stream.ts';
-import { replayPath } from './replay-path.ts';
 
 /** What the server shows. */
 export interface PageSource {
@@ -148,32 +149,29 @@ async function answerRead(
 
 async function stream(request: IncomingMessage, response: ServerResponse, reading: Reading): Promise<void> {
   const { runtime, ring, live, settings, controls, searchParams } = reading;
-  const ledger = await runtime.ledger;
+  const source = await factsOf(reading);
   const seen = request.headers['last-event-id'] ?? searchParams.get('after') ?? undefined;
   response.writeHead(200, { ...SECURITY_HEADERS, 'Content-Type': 'text/event-stream; charset=utf-8' });
   const from = parsePosition(String(seen));
   const canFork = controls && runtime.fork !== undefined;
-  await streamTo(response, { ledger, ring, live, settings, from, controls, canFork });
+  await streamTo(response, { source, ring, live, settings, from, controls, canFork });
 }
 
-/** The path of one machine: as it was seen, or as the ledger tells it, up to a place in the session. */
-async function pathOf({
-  runtime,
-  ring,
-  searchParams,
-  machines,
-}: Reading): Promise<readonly TransitionRecord[]> {
+async function factsOf({ runtime, settings, machines }: Reading): Promise<FactSource> {
+  const { content, redactor } = settings;
+  const options = { content, machines, ...(redactor === undefined ? {} : { redactor }) };
+  return ledgerFacts(await runtime.ledger, options);
+}
+
+/** The path of one machine: as it was seen, or as facts tell it, up to a place in the session. */
+async function pathOf(reading: Reading): Promise<readonly TransitionRecord[]> {
+  const { ring, searchParams } = reading;
   const id = searchParams.get('instance') ?? '';
-  const seq = Number(searchParams.get('seq') ?? Number.POSITIVE_INFINITY);
   const seen = searchParams.has('seq') ? [] : ring.ofInstance(id);
-  if (seen[0]?.from === '(start)') return seen;
-  const ledger = await runtime.ledger;
-  const records = await ledger.read(id.split('.')[0] ?? '');
-  const path = replayPath(
-    id,
-    records.filter((record) => record.seq <= seq),
-    machines,
-  );
+  if (seen[0]?.from === START_STATE) return seen;
+  const source = await factsOf(reading);
+  const path = await source.path(id, Number(searchParams.get('seq') ?? Number.POSITIVE_INFINITY));
+  // When the machine was taken through it says nothing of when it was.
   return path.map((record) => ({ ...record, at: 0 }));
 }
 

@@ -1,15 +1,14 @@
 import type { ServerResponse } from 'node:http';
-import { createProjector } from '../events/event-projector.ts';
 import type { RunEvent } from '../events/event-schemas.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import type { InstanceSnapshot } from '../lifecycle/registry.ts';
 import { PAGE_LIMITS } from '../limits.ts';
+import type { FactSource } from './fact-source.ts';
 import type { MoveRing } from './move-ring.ts';
 import type { PageSettings } from './page-options.ts';
 
 /** What a stream shows, and from where. */
 export interface StreamOptions {
-  readonly ledger: Ledger;
+  readonly source: FactSource;
   readonly ring: MoveRing;
   readonly live: () => readonly InstanceSnapshot[];
   readonly settings: PageSettings;
@@ -42,8 +41,8 @@ export async function streamTo(response: ServerResponse, options: StreamOptions)
   const stop = new AbortController();
   response.once('close', () => stop.abort());
   const sender = new Sender(response, stop.signal);
-  const { ledger, ring, live, from } = options;
-  const head = await ledger.position();
+  const { source, ring, live, from } = options;
+  const head = await source.position();
   const start = from?.cursor ?? Math.max(0, head - PAGE_LIMITS.historyRecords);
   // Read before the snapshot: what happens in between is told twice, and a state is only taken over again.
   const state = { cursor: start, move: Math.min(from?.move ?? ring.last, ring.last) };
@@ -78,9 +77,7 @@ interface Loop extends StreamOptions {
 }
 
 async function sendFacts(sender: Sender, loop: Loop & { readonly head: number }): Promise<void> {
-  const { ledger, settings, state, position, signal, head } = loop;
-  const { content, redactor } = settings;
-  const projector = createProjector(ledger, { content, ...(redactor === undefined ? {} : { redactor }) });
+  const { source, state, position, signal, head } = loop;
   let batch: RunEvent[] = [];
   let read = state.cursor;
   let isCaughtUp = false;
@@ -99,9 +96,8 @@ async function sendFacts(sender: Sender, loop: Loop & { readonly head: number })
   ).unref();
   try {
     if (head <= read) await flush();
-    for await (const positioned of ledger.tail(state.cursor, signal)) {
-      const event = await projector.project(positioned);
-      read = positioned.pos;
+    for await (const { position: at, event } of source.facts(state.cursor, signal)) {
+      read = at;
       if (event !== undefined) batch.push(event);
       if (batch.length >= PAGE_LIMITS.batch || (!isCaughtUp && read >= head)) await flush();
     }

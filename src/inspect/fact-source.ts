@@ -1,0 +1,45 @@
+import type { MachineSet } from '../../machines/machine-kind.ts';
+import { createProjector, type ProjectorOptions } from '../events/event-projector.ts';
+import type { RunEvent } from '../events/event-schemas.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { TransitionRecord } from '../lifecycle/transition-record.ts';
+import { replayPath } from './replay-path.ts';
+
+/** One fact on its way to a viewer. */
+export interface PlacedFact {
+  /** Grows from fact to fact: where reading goes on. */
+  readonly position: number;
+  /** Undefined for a fact that observers do not see. */
+  readonly event: RunEvent | undefined;
+}
+
+/** Where a page has its facts from: a ledger, or whatever else knows events in one order. */
+export interface FactSource {
+  /** Position of the newest fact; 0 when there is none. */
+  position(): Promise<number>;
+  /** Facts after a position, then those that come, until `signal` aborts. Pull-based: nothing is queued for a viewer. */
+  facts(after: number, signal: AbortSignal): AsyncIterable<PlacedFact>;
+  /** The way of one machine up to a place in its session; empty where that cannot be told. */
+  path(instance: string, seq: number): Promise<readonly TransitionRecord[]>;
+}
+
+/** The facts of a ledger. */
+export function ledgerFacts(
+  ledger: Ledger,
+  { machines, ...options }: ProjectorOptions & { readonly machines?: MachineSet | undefined },
+): FactSource {
+  return {
+    position: () => ledger.position(),
+    async *facts(after, signal) {
+      const projector = createProjector(ledger, options);
+      for await (const positioned of ledger.tail(after, signal)) {
+        yield { position: positioned.pos, event: await projector.project(positioned) };
+      }
+    },
+    async path(instance, seq) {
+      const records = await ledger.read(instance.split('.')[0] ?? '');
+      const before = records.filter((record) => record.seq <= seq);
+      return replayPath(instance, before, machines);
+    },
+  };
+}
