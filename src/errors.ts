@@ -50,6 +50,7 @@ const SWARM_ERROR_CODES = {
   'turn-not-open': 'The turn is not open.',
   'runtime-closed': 'The runtime was closed.',
   'mailbox-full': 'The mailbox of the session is full.',
+  'child-session': 'The session belongs to the run of another one, and goes on with it.',
   'ceiling-changed': 'The tools a session may use differ from those recorded at its start.',
   'reader-too-slow': 'An event reader fell behind its bound.',
   'too-many-readers': 'More readers are attached than the bound allows.',

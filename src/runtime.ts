@@ -2,22 +2,24 @@ import { abandonTurn } from './agent/abandon-turn.ts';
 import { type Approvals, createApprovals, postToOwner } from './agent/approvals.ts';
 import { type ClientTools, clientSources } from './agent/client-tools.ts';
 import { type Agent, type AnyAgent, isAgent } from './agent/define-agent.ts';
-import { followHandoff } from './agent/handoff-chain.ts';
 import { rootLineage } from './agent/lineage.ts';
 import { checkOptions } from './agent/option-checks.ts';
 import type { Run } from './agent/run.ts';
 import { inputParts, type RunInput } from './agent/run-input.ts';
-import { type DecideIndeterminate, inputJob, resumeJob } from './agent/run-turn-job.ts';
+import { takeUpJob } from './agent/handoff-chain.ts';
+import { reachableAgents } from './agent/reachable-agents.ts';
+import { type DecideIndeterminate, inputJob } from './agent/run-turn-job.ts';
+import { withinTree } from './agent/session-tree.ts';
 import { RuntimeCore } from './agent/runtime-core.ts';
 import type { RuntimeOptions } from './agent/runtime-options.ts';
 import { actOnTurn } from './agent/session-inbox.ts';
 import { identityOf, withSession } from './agent/session-task.ts';
 import { type RunOptions, type RunSettings, startRun } from './agent/start-run.ts';
-import { SwarmError } from './errors.ts';
+import { isSwarmError, SwarmError } from './errors.ts';
 import type { SinkStats } from './events/outbox.ts';
 import type { JsonObject } from './ledger/content.ts';
 import type { SessionSummary } from './ledger/ledger.ts';
-import type { LedgerRecord } from './ledger/records.ts';
+import type { LedgerRecord, SessionIdentity } from './ledger/records.ts';
 import { type RecoveryReport, reportOf } from './ledger/recovery.ts';
 import type { HookStats } from './lifecycle/hook-stats.ts';
 import type { InspectedRuntime } from './lifecycle/inspector.ts';
@@ -46,7 +48,8 @@ export interface Sessions {
 export interface Runtime extends AsyncDisposable {
   /**
    * Gives an agent an input. Returns at once; everything that can happen is in `run.result`.
-   * @throws SwarmError 'invalid-input', 'invalid-limit', 'invalid-definition', 'runtime-closed'
+   * @throws SwarmError 'invalid-input', 'invalid-limit', 'invalid-definition', 'runtime-closed', and 'unknown-agent'
+   * for an agent to hand over to that is named and not in the registry
    */
   run<Output, Context>(
     target: Agent<Output, Context>,
@@ -54,11 +57,12 @@ export interface Runtime extends AsyncDisposable {
     ...options: unknown extends Context ? [RunOptions<Context>?] : [RunOptions<Context>]
   ): Run<Output>;
   readonly approvals: Approvals;
-  /** What ended processes left open, of one session or all. Executes nothing. */
+  /** What ended processes left open: of one session and those below it, or of all. Executes nothing. */
   recover(sessionId?: string): Promise<readonly RecoveryReport[]>;
   /**
    * Takes up the open turn of a session. A provider request without an answer is sent again; a call that was
-   * entered and has no outcome is left alone unless `indeterminate` decides.
+   * entered and has no outcome is left alone unless `indeterminate` decides. Children that are open go on with it, and
+   * so does the agent it handed over to.
    * @throws SwarmError 'unknown-agent', 'runtime-closed'
    */
   resume<Output = string>(
@@ -66,7 +70,7 @@ export interface Runtime extends AsyncDisposable {
     sessionId: string,
     options?: ResumeOptions,
   ): Run<Output>;
-  /** Closes the open turn of a session as interrupted. @throws SwarmError 'unknown-session', 'nothing-to-resume' */
+  /** Closes the open turn of a session, and those below it, as interrupted. @throws SwarmError 'unknown-session', 'nothing-to-resume' */
   abandon(sessionId: string, reason: string): Promise<void>;
   readonly sessions: Sessions;
   /** How often each hook fired, failed or hung. */
@@ -131,6 +135,7 @@ function runAgent<Output, Context>(
   checkOptions('run', options);
   // The types of output and context end here: the turn works with what it is given.
   const agent = checkedAgent(target) as AnyAgent;
+  reachableAgents([agent], core.agents);
   const parts = inputParts(input);
   const client = clientSources(agent, options.clientTools);
   const run = startRun(core, options, (active, sessionId) => {
@@ -138,7 +143,7 @@ function runAgent<Output, Context>(
     const { boundTools, discovery } = options;
     const lineage = rootLineage(agent);
     const request = { agent, identity, lineage, run: active, boundTools, clientSources: client, discovery };
-    return inputJob({ ...request, decide: () => 'block' }, parts, followHandoff);
+    return inputJob({ ...request, decide: () => 'block' }, parts);
   });
   // The output was parsed by the schema of the agent; without one it is the text.
   return run as Run<Output>;
@@ -154,16 +159,25 @@ function resumeAgent<Output>(
   checkOptions('resume', options);
   const agent =
     typeof target === 'string' ? registeredAgent(core, target) : (checkedAgent(target) as AnyAgent);
+  reachableAgents([agent], core.agents);
   const client = clientSources(agent, options.clientTools);
   const decide = options.indeterminate ?? (() => 'block');
   const run = startRun(core, { ...options, sessionId }, async (active) => {
-    const identity = await identityOf(await core.ledger, sessionId);
+    const identity = await rootIdentity(core, sessionId);
     const { boundTools, discovery } = options;
     const lineage = rootLineage(agent);
     const request = { agent, identity, lineage, run: active, boundTools, clientSources: client, discovery };
-    return resumeJob({ ...request, decide }, followHandoff);
+    return takeUpJob(core.registry.parts(await core.ledger), { ...request, decide });
   });
   return run as Run<Output>;
+}
+
+/** A child goes on with its parent, under what holds for it there. @throws SwarmError 'child-session' */
+async function rootIdentity(core: RuntimeCore, sessionId: string): Promise<SessionIdentity> {
+  const identity = await identityOf(await core.ledger, sessionId);
+  if (identity.parent === undefined) return identity;
+  const message = `the session ${sessionId} belongs to the run of ${identity.root}: resume that one`;
+  throw new SwarmError('child-session', message);
 }
 
 function checkedAgent<T>(target: T): T {
@@ -179,9 +193,8 @@ function registeredAgent(core: RuntimeCore, name: string): AnyAgent {
 
 async function recover(core: RuntimeCore, sessionId: string | undefined): Promise<readonly RecoveryReport[]> {
   const ledger = await core.ledger;
-  const open = (await ledger.listOpen()).filter(
-    (one) => sessionId === undefined || one.sessionId === sessionId,
-  );
+  const all = await ledger.listOpen();
+  const open = sessionId === undefined ? all : withinTree(all, sessionId);
   const reports = await Promise.all(
     open.map(async (one) => reportOf(await ledger.read(one.sessionId), one.owned)),
   );
@@ -190,6 +203,19 @@ async function recover(core: RuntimeCore, sessionId: string | undefined): Promis
 
 async function abandon(core: RuntimeCore, sessionId: string, reason: string): Promise<void> {
   core.assertOpen();
+  const ledger = await core.ledger;
+  const below = withinTree(await ledger.listOpen(), sessionId).filter((one) => one.sessionId !== sessionId);
+  const isOpen = (await ledger.listOpen()).some((one) => one.sessionId === sessionId);
+  if (isOpen || below.length === 0) await abandonSession(core, sessionId, reason);
+  // A turn at work stops those below it itself; what an ended process left of them is given up one by one.
+  for (const { sessionId: child } of below) {
+    await abandonSession(core, child, reason).catch((error: unknown) => {
+      if (!isSwarmError(error, 'nothing-to-resume')) throw error;
+    });
+  }
+}
+
+async function abandonSession(core: RuntimeCore, sessionId: string, reason: string): Promise<void> {
   const identity = await identityOf(await core.ledger, sessionId);
   await withSession<void>(core, identity, {
     between: (session) => abandonTurn(session, reason),

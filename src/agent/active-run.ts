@@ -6,7 +6,7 @@ import type { NewRecord } from '../ledger/records.ts';
 import type { TurnFacts } from '../ledger/turn-facts.ts';
 import { BUDGET_FAILURE, type BudgetOptions, createRunBudget } from '../turn/run-budget.ts';
 import type { SteeringOutcome } from '../turn/steering-queue.ts';
-import type { StopCause } from '../turn/stop-signal.ts';
+import type { StopCause, StopSignal } from '../turn/stop-signal.ts';
 import type { RunScope, TurnScope } from '../turn/turn-scope.ts';
 import { createUsageMeter } from '../turn/usage-meter.ts';
 import { type RunResult, resultOf } from './run-result.ts';
@@ -40,6 +40,8 @@ export class ActiveRun implements TurnOwner {
   #withdraw: (() => void) | undefined;
   #earlyAfterStep = false;
   #turn: TurnScope | undefined;
+  /** The stop of a graph, which has no turn of its own to give texts to. */
+  #graph: StopSignal | undefined;
   /** Resolves with the turn once it is open, or with nothing if there will be none. */
   #opened = Promise.withResolvers<TurnScope | undefined>();
   /** Texts that wait for the turn to open. */
@@ -86,6 +88,11 @@ export class ActiveRun implements TurnOwner {
     return this.#stopped.signal;
   }
 
+  /** Why the run ends, where the stop came while no turn of it was open. */
+  get stopCause(): StopCause | undefined {
+    return this.#early;
+  }
+
   get isSettled(): boolean {
     return this.#settled;
   }
@@ -111,6 +118,13 @@ export class ActiveRun implements TurnOwner {
     this.#opened.resolve(turn);
   }
 
+  attachGraph(stop: StopSignal): void {
+    this.#graph = stop;
+    if (this.#earlyAfterStep) stop.stopAfterStep();
+    if (this.#early !== undefined) stop.stop(this.#early);
+    this.#opened.resolve(undefined);
+  }
+
   /** Another agent takes over: stops, steering and counts go on with its turn. */
   handedOff(_handoff: unknown, { steps, toolCalls }: { steps: number; toolCalls: number }): void {
     this.#earlyAfterStep ||= this.#turn?.stop.afterStep === true;
@@ -134,7 +148,8 @@ export class ActiveRun implements TurnOwner {
 
   stop(cause: StopCause): void {
     if (this.#settled) return;
-    if (this.#turn !== undefined) this.#turn.stop.stop(cause);
+    const stop = this.#turn?.stop ?? this.#graph;
+    if (stop !== undefined) stop.stop(cause);
     else if (this.#withdraw !== undefined) this.#endUnopened(cause);
     else {
       this.#early ??= cause;
@@ -149,13 +164,15 @@ export class ActiveRun implements TurnOwner {
   }
 
   stopAfterStep(): void {
-    if (this.#turn !== undefined) this.#turn.stop.stopAfterStep();
+    const stop = this.#turn?.stop ?? this.#graph;
+    if (stop !== undefined) stop.stopAfterStep();
     else this.#earlyAfterStep = true;
   }
 
   async steer(text: string): Promise<SteeringOutcome> {
     const turn = this.#turn ?? (await this.#turnToOpen());
     if (turn === 'too-many') return TOO_MANY_TEXTS;
+    if (this.#graph !== undefined && !this.#settled) return TAKES_NO_TEXT;
     if (turn === undefined || this.#settled) return { delivered: false, reason: 'the run is over' };
     return steerTurn(turn, text, this.#options);
   }
@@ -185,6 +202,7 @@ export class ActiveRun implements TurnOwner {
   }
 }
 
+const TAKES_NO_TEXT = { delivered: false, reason: 'a graph takes no text' } as const;
 const TOO_MANY_TEXTS = { delivered: false, reason: 'too many texts are waiting' } as const;
 
 interface SteerOptions extends Pick<ActiveRunOptions, 'ids' | 'steeringQueue'> {

@@ -18,16 +18,19 @@ import {
   type SettledRequest,
 } from '../tools/approval-decisions.ts';
 import type { PendingApproval } from '../tools/approvals.ts';
+import type { PermissionPolicy } from '../tools/permission.ts';
 import { checkEdit } from '../tools/replaced-arguments.ts';
 import type { AnyAgent } from './define-agent.ts';
 import { pendingOfTurn } from './pending-approvals.ts';
+import { agentsByName } from './reachable-agents.ts';
 import type { OpenSession } from './session-actor.ts';
 import type { SessionRegistry } from './session-registry.ts';
 import { identityOf, withSession } from './session-task.ts';
+import { withinTree } from './session-tree.ts';
 
 /** Requests that wait for a person, and the decisions on them. */
 export interface Approvals {
-  /** Open requests of all sessions of the ledger, or of one, oldest first. */
+  /** Open requests of all sessions of the ledger, or of one and those below it, oldest first. */
   pending(filter?: { readonly sessionId?: string }): Promise<readonly PendingApproval[]>;
   /**
    * Records a decision; the call goes on (at once where the run waits, after `resume` where it is paused). Works
@@ -61,7 +64,7 @@ async function pending(
 ): Promise<readonly PendingApproval[]> {
   const ledger = await options.ledger;
   const open = await ledger.listOpen();
-  const wanted = open.filter((one) => sessionId === undefined || one.sessionId === sessionId);
+  const wanted = sessionId === undefined ? open : withinTree(open, sessionId);
   const found = await Promise.all(
     wanted.map(async (one) => {
       const facts = foldSession(await ledger.read(one.sessionId));
@@ -169,7 +172,8 @@ async function checkStoredEdit(
   { call, request }: { readonly call: CallFacts; readonly request: RequestData },
   input: JsonObject,
 ): Promise<string | undefined> {
-  const agent = options.agents.get(facts.opened?.agent ?? '');
+  const known = agentsByName(options.agents);
+  const agent = known.get(facts.opened?.agent ?? '');
   const bound = agent?.binding.byName(request.toolName);
   if (agent === undefined || bound === undefined)
     return `the tool ${request.toolName} is not in the registry of this runtime, so its schema is unknown`;
@@ -180,12 +184,20 @@ async function checkStoredEdit(
     bound,
     { id: request.request, toolName: request.toolName, input, callId: call.callId, sessionId, agentPath },
     {
-      policies: agent.permission === undefined ? parts.permission : [...parts.permission, agent.permission],
+      policies: [...parts.permission, ...policiesAt(agentPath, known)],
       scope: { agent: agent.name, agentPath, sessionId, context: undefined },
       limits,
       deadline: { clock, timeoutMs: limits.timeouts.gateMs, signal },
     },
   );
+}
+
+/** Policies of the agents from the root to the one that asked. */
+function policiesAt(
+  agentPath: readonly string[],
+  known: ReadonlyMap<string, AnyAgent>,
+): readonly PermissionPolicy[] {
+  return agentPath.flatMap((name) => known.get(name)?.permission ?? []);
 }
 
 /** Time the owner of a session in another process has to answer. */

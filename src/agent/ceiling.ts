@@ -42,12 +42,16 @@ function resolved(target: AnyAgent | string, { agents }: Named): AnyAgent | unde
 }
 
 /** The first fact of a session. */
-export function sessionOpened({ lineage }: CeilingRequest, ceiling: readonly string[]): NewRecord {
+export function sessionOpened(
+  { lineage }: Pick<CeilingRequest, 'lineage'>,
+  ceiling: readonly string[],
+  kind: 'agent' | 'graph' = 'agent',
+): NewRecord {
   const { agentPath, depth } = lineage;
   return {
     type: 'session.opened',
     data: {
-      kind: 'agent',
+      kind,
       ceiling: [...ceiling],
       ceilingHash: hashOf(ceiling),
       agentPath: [...agentPath],

@@ -1,7 +1,14 @@
+import type { LedgerRecord } from '../ledger/records.ts';
+import type { StopSignal } from '../turn/stop-signal.ts';
 import type { RunScope, TurnScope } from '../turn/turn-scope.ts';
 import type { ChildRequest } from './child-sessions.ts';
-import { cancelledOutcome, type Handoff, type LastOutcome } from './turn-outcome.ts';
+import { cancelledOutcome, type LastOutcome } from './turn-outcome.ts';
 import type { TurnOwner } from './turn-owner.ts';
+
+/** What an owner looks at of what was asked. */
+type OwnedRequest = Pick<ChildRequest, 'signal' | 'stopCause' | 'watch'> & {
+  readonly agent: { readonly name: string };
+};
 
 /** The inner side of a child: what its parent wants of it reaches the turn under way. */
 export class ChildOwner implements TurnOwner {
@@ -11,12 +18,13 @@ export class ChildOwner implements TurnOwner {
   readonly before = { steps: 0, toolCalls: 0 };
   /** The session that took over last. */
   lastSession: string | undefined;
-  readonly #request: ChildRequest;
+  readonly #request: OwnedRequest;
   readonly #resolve: (outcome: LastOutcome) => void;
-  readonly #onAbort = () => this.#turn?.stop.stop(this.#request.stopCause());
+  readonly #onAbort = () => (this.#turn?.stop ?? this.#graph)?.stop(this.#request.stopCause());
   #turn: TurnScope | undefined;
+  #graph: StopSignal | undefined;
 
-  constructor(scope: RunScope, request: ChildRequest) {
+  constructor(scope: RunScope, request: OwnedRequest) {
     this.scope = scope;
     this.#request = request;
     this.stopped = request.signal;
@@ -30,11 +38,15 @@ export class ChildOwner implements TurnOwner {
     return true;
   }
 
-  /** Ends a child that is not to be opened any more, and says so. */
-  refusesToOpen(): boolean {
+  /**
+   * Ends a child that is not to be opened any more, or whose turn is only to stay open, and says so. One that is open
+   * and to be stopped is taken up to be stopped.
+   */
+  endsBefore(work: 'open' | 'resume'): boolean {
     const { signal } = this.#request;
     if (!signal.aborted) return false;
     const cause = this.#request.stopCause();
+    if (work === 'resume' && cause.type !== 'detached') return false;
     this.ended(
       cause.type === 'detached'
         ? { type: 'left', failure: { kind: cause.code, message: cause.reason }, ...NOTHING }
@@ -49,7 +61,16 @@ export class ChildOwner implements TurnOwner {
     this.#request.watch?.opened?.();
   }
 
-  handedOff({ session }: Handoff, { steps, toolCalls }: { steps: number; toolCalls: number }): void {
+  attachGraph(stop: StopSignal): void {
+    this.#graph = stop;
+    if (this.#request.signal.aborted) this.#onAbort();
+    this.#request.watch?.opened?.();
+  }
+
+  handedOff(
+    { session }: { readonly session?: string },
+    { steps, toolCalls }: { steps: number; toolCalls: number },
+  ): void {
     this.#turn = undefined;
     this.lastSession = session;
     this.before.steps += steps;
@@ -59,11 +80,33 @@ export class ChildOwner implements TurnOwner {
   ended(outcome: LastOutcome): void {
     this.#request.signal.removeEventListener('abort', this.#onAbort);
     this.#turn = undefined;
+    this.#graph = undefined;
     this.#resolve(outcome);
+  }
+
+  watch(record: LedgerRecord): void {
+    const line = progressLine(record);
+    if (line !== undefined) this.#request.watch?.progress?.(`${this.#request.agent.name}: ${line}`);
   }
 
   waiting(isWaiting: boolean): void {
     this.#request.watch?.waiting?.(isWaiting);
+  }
+}
+
+/** What a parent is shown of what its child does: never what anybody said. */
+function progressLine(record: LedgerRecord): string | undefined {
+  switch (record.type) {
+    case 'tool.dispatched':
+      return `${record.data.toolName} started`;
+    case 'tool.settled':
+      return `${record.data.toolName} ended: ${record.data.status}`;
+    case 'tool.refused':
+      return `${record.data.toolName} refused: ${record.data.code}`;
+    case 'attempt.retry-scheduled':
+      return `retries its request: ${record.data.reason}`;
+    default:
+      return undefined;
   }
 }
 

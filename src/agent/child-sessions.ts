@@ -25,6 +25,8 @@ export interface ChildRequest {
   readonly agent: AnyAgent;
   /** Its only user message. Not looked at where the session exists. */
   readonly input: readonly UserPart[];
+  /** Id of the record that asks, where the session may have turns for others: names the turn that is meant. */
+  readonly cause?: string;
   /** The session that asks. */
   readonly parent: { readonly session: string; readonly root: string };
   readonly lineage: Lineage;
@@ -121,6 +123,7 @@ function turnRequest(request: ChildRequest, run: ChildOwner): TurnRequest {
     clientSources: [],
     discovery: undefined,
     decide,
+    ...(request.cause === undefined ? {} : { cause: request.cause }),
   };
 }
 
@@ -129,8 +132,7 @@ async function runWork(
   work: Exclude<FoundWork, { readonly type: 'ended' }>,
   owner: ChildOwner,
 ): Promise<LastOutcome> {
-  // A child that was never open is never opened for a parent that has stopped.
-  if (work.type === 'open' && owner.refusesToOpen()) return owner.result;
+  if (owner.endsBefore(work.type)) return owner.result;
   submitTurn(parts, work.request, work.type === 'open' ? work.input : undefined);
   return owner.result;
 }
@@ -138,11 +140,13 @@ async function runWork(
 /** The run has counted what the child used before; its own meter begins with it. */
 async function countBefore(
   parts: SessionParts,
-  { sessionId }: ChildRequest,
+  { sessionId, cause }: ChildRequest,
   meter: UsageMeter,
 ): Promise<void> {
   const records = await parts.ledger.read(sessionId);
-  const tally = await tallyTree(parts.ledger, records[0]?.agent ?? '', foldSession(records).turns);
+  const { turns } = foldSession(records);
+  const own = cause === undefined ? turns : turns.filter(({ opened }) => opened.cause === cause);
+  const tally = await tallyTree(parts.ledger, records[0]?.agent ?? '', own);
   for (const { agent, usage, complete } of tally.reports) meter.noteBefore(agent, usage, complete);
 }
 

@@ -1,7 +1,6 @@
 import { SwarmError } from '../errors.ts';
 import { bindTool } from '../tools/bind-tools.ts';
 import { createNameClaims } from '../tools/name-claims.ts';
-import { RESERVED_TOOL_NAMES } from '../tools/reserved-names.ts';
 import type { Tool } from '../tools/tool.ts';
 import {
   type AnyToolSource,
@@ -11,7 +10,7 @@ import {
   isToolSource,
   isToolSourceDefinition,
 } from '../tools/tool-source.ts';
-import type { AnyAgent } from './define-agent.ts';
+import { type AnyAgent, reservedNames } from './define-agent.ts';
 
 /** What a run may bring along: tools that stay as they are, and sources of tools that may change while it runs. */
 export type ClientTools<Context = never> = readonly (Tool<Context> | AnyToolSource<Context>)[];
@@ -37,7 +36,7 @@ export function clientSources(agent: AnyAgent, given: ClientTools | undefined): 
 }
 
 function checkClientTools(agent: AnyAgent, tools: readonly Tool[]): void {
-  const claims = createNameClaims(RESERVED_TOOL_NAMES);
+  const claims = createNameClaims(reservedNames(agent));
   for (const { tool } of agent.binding.tools) claims.claim(tool);
   for (const tool of tools) {
     const conflict = claims.claim(tool);

@@ -7,6 +7,7 @@ import { bindTools } from '../tools/bind-tools.ts';
 import type { Binding } from '../tools/binding.ts';
 import { checkDiscovery, type DiscoveryOptions } from '../tools/discovery-policy.ts';
 import { isZodSchema } from '../tools/json-schema.ts';
+import { createNameClaims } from '../tools/name-claims.ts';
 import { type OutputContract, outputContract } from '../tools/output-contract.ts';
 import type { PermissionPolicy } from '../tools/permission.ts';
 import { RESERVED_TOOL_NAMES } from '../tools/reserved-names.ts';
@@ -18,6 +19,7 @@ import {
   isToolSource,
   isToolSourceDefinition,
 } from '../tools/tool-source.ts';
+import { type Delegation, delegationsOf } from './delegation.ts';
 import { checkedHooks } from './option-checks.ts';
 
 /** How an agent's history is folded. */
@@ -27,7 +29,11 @@ export interface CompactionOptions {
 }
 
 /** Options of {@link defineAgent}. */
-export interface AgentDefinition<Context, Output = string> {
+export interface AgentDefinition<
+  Context,
+  Output = string,
+  Handoffs extends readonly HandoffTarget[] = readonly [],
+> {
   /** One subject token: `[A-Za-z0-9_-]`, at most 64 characters. Shown in events and to other agents. */
   readonly name: string;
   /** What the agent is for, in one sentence; other agents read it. */
@@ -40,6 +46,16 @@ export interface AgentDefinition<Context, Output = string> {
   readonly tools?: readonly (Tool<Context> | AnyToolSource<Context>)[];
   /** Tools that come and go while a turn runs. Where one cannot stand beside `tools`, it is left out and told of. */
   readonly toolSources?: readonly AnyToolSource<Context>[];
+  /**
+   * Children this agent may ask: its model sees each as the tool `ask_<name>`. A child works in a session of its own
+   * and answers once; several are at work at the same time.
+   */
+  readonly agents?: readonly Agent<unknown, Context>[];
+  /**
+   * Agents this one may hand the conversation over to: its model sees each as the tool `transfer_to_<name>`. A name
+   * is found in the registry of the runtime, so that agents can hand over to each other.
+   */
+  readonly handoffs?: Handoffs & readonly (Agent<unknown, Context> | string)[];
   /** How this agent finds tools that are not in every request. */
   readonly discovery?: DiscoveryOptions;
   /**
@@ -78,6 +94,8 @@ export interface Agent<out Output = string, in Context = unknown> {
   readonly agents: readonly AnyAgent[];
   /** Agents it may hand over to; names are found in the registry of the runtime. */
   readonly handoffs: readonly (AnyAgent | string)[];
+  /** The tools by which its model reaches them. */
+  readonly delegations: readonly Delegation[];
   readonly discovery: DiscoveryOptions | undefined;
   readonly compaction: CompactionOptions | false | undefined;
   /** The schema of its output, prepared once. */
@@ -86,13 +104,25 @@ export interface Agent<out Output = string, in Context = unknown> {
   readonly limits: LimitOptions;
   readonly hooks: Hooks | undefined;
   /** What it was made of: a base for another one, `defineAgent({ ...agent.definition, model })`. */
-  readonly definition: AgentDefinition<Context, Output>;
+  readonly definition: Omit<AgentDefinition<Context, Output>, 'handoffs'>;
   /** Types only; never present at run time. */
   readonly '~types'?: { readonly output: Output };
 }
 
 /** An agent whose types do not matter: registries, listings. */
 export type AnyAgent = Agent<unknown, never>;
+
+/** Whom an agent may hand over to. */
+export type HandoffTarget = AnyAgent | string;
+
+/** What a run may yield after handoffs. Of an agent that is only named nothing is known. */
+export type HandoffOutput<Targets extends readonly HandoffTarget[]> = Targets[number] extends infer Target
+  ? Target extends string
+    ? unknown
+    : Target extends Agent<infer Output, never>
+      ? Output
+      : never
+  : never;
 
 const AGENT_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
@@ -141,6 +171,15 @@ const definitionSchema = z.strictObject({
       z.strictObject({ model: z.custom<Model>(isModel, 'must be a model').optional() }),
     ])
     .optional(),
+  agents: z.array(z.custom<AnyAgent>(isAgent, 'must be an agent made by defineAgent()')).optional(),
+  handoffs: z
+    .array(
+      z.custom<AnyAgent | string>(
+        (value) => isAgent(value) || (typeof value === 'string' && AGENT_NAME.test(value)),
+        'must be an agent made by defineAgent(), or the name of one',
+      ),
+    )
+    .optional(),
   output: z.custom<z.ZodType>(isZodSchema, 'must be a zod 4 schema').optional(),
   permission: z
     .custom<PermissionPolicy>((value) => typeof value === 'function', 'must be a function')
@@ -162,9 +201,11 @@ const definitionSchema = z.strictObject({
  *   tools: [readFile],
  * });
  */
-export function defineAgent<Context = unknown, Output = string>(
-  definition: AgentDefinition<Context, Output>,
-): Agent<Output, Context> {
+export function defineAgent<
+  Context = unknown,
+  Output = string,
+  const Handoffs extends readonly HandoffTarget[] = readonly [],
+>(definition: AgentDefinition<Context, Output, Handoffs>): Agent<Output | HandoffOutput<Handoffs>, Context> {
   if (isAgent(definition)) throw notDefinition(definition);
   const parsed = definitionSchema.safeParse(definition);
   if (!parsed.success) throw invalidAgent(definition, parsed.error.issues[0]);
@@ -177,6 +218,7 @@ export function defineAgent<Context = unknown, Output = string>(
   const sources = all.filter((one): one is AnyToolSource<Context> => !isTool(one));
   const toolSources = Object.freeze([...sources, ...(definition.toolSources ?? [])]);
   checkSourceNames(toolSources, `agent ${given.name}`);
+  const delegations = checkedDelegations(given);
   return Object.freeze({
     kind: 'agent' as const,
     name: given.name,
@@ -186,9 +228,10 @@ export function defineAgent<Context = unknown, Output = string>(
     settings: Object.freeze({ ...definition.settings }),
     tools,
     toolSources,
-    binding: bindTools(tools, { reservedNames: RESERVED_TOOL_NAMES }),
-    agents: [],
-    handoffs: [],
+    binding: bindTools(tools, { reservedNames: reservedNames({ delegations }) }),
+    agents: Object.freeze([...(definition.agents ?? [])]),
+    handoffs: Object.freeze([...(definition.handoffs ?? [])]),
+    delegations,
     discovery: definition.discovery,
     compaction: definition.compaction,
     output: outputOf(given),
@@ -197,6 +240,27 @@ export function defineAgent<Context = unknown, Output = string>(
     hooks: definition.hooks,
     definition: Object.freeze({ ...definition }),
   });
+}
+
+/** @throws SwarmError 'invalid-definition' for two ways that would be one tool */
+function checkedDelegations({
+  name,
+  agents = [],
+  handoffs = [],
+}: z.infer<typeof definitionSchema>): readonly Delegation[] {
+  const delegations = delegationsOf(agents, handoffs);
+  const claims = createNameClaims([]);
+  for (const { bound } of delegations) {
+    const conflict = claims.claim(bound.tool);
+    if (conflict === undefined) continue;
+    throw new SwarmError('invalid-definition', `agent ${name}: agents and handoffs: ${conflict.message}`);
+  }
+  return delegations;
+}
+
+/** Names that no tool of an agent may have: those of the runtime's own tools, and of its ways to other agents. */
+export function reservedNames({ delegations }: Pick<AnyAgent, 'delegations'>): readonly string[] {
+  return [...RESERVED_TOOL_NAMES, ...delegations.map(({ bound }) => bound.name)];
 }
 
 function outputOf({ name, model, output }: z.infer<typeof definitionSchema>): OutputContract | undefined {

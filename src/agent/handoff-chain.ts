@@ -7,9 +7,10 @@ import { ceilingIn } from './ceiling.ts';
 import { closedOutcome } from './closed-outcome.ts';
 import type { AnyAgent } from './define-agent.ts';
 import { handoffLineage, limitsWithin } from './lineage.ts';
-import { type FollowHandoff, inputJob, resumeJob, type TurnRequest } from './run-turn-job.ts';
-import { failureOf, type SessionParts } from './session-actor.ts';
+import { inputJob, resumeJob, type TurnRequest, takeUpRun } from './run-turn-job.ts';
+import { failureOf, type SessionJob, type SessionParts } from './session-actor.ts';
 import { type Handoff, type LastOutcome, refusedOutcome } from './turn-outcome.ts';
+import type { TurnWays } from './turn-ways.ts';
 
 /** What there is to do for a session: by its facts, and by those of the sessions it handed over to. */
 export type SessionWork =
@@ -34,7 +35,10 @@ export async function findWork(
   const before = { steps: 0, toolCalls: 0 };
   for (;;) {
     const facts = await factsOf(parts.ledger, request);
-    const last = facts.turns.at(-1);
+    const { cause } = request;
+    // A session may have turns for others before and after.
+    const last =
+      cause === undefined ? facts.turns.at(-1) : facts.turns.find(({ opened }) => opened.cause === cause);
     if (last === undefined) return { type: 'open', request, input: text, ...before };
     if (last.closed === undefined) return { type: 'resume', request, ...before };
     const outcome = await closedOutcome(last, last.closed, request.agent, parts.ledger);
@@ -52,8 +56,15 @@ async function factsOf(ledger: Ledger, { identity }: TurnRequest): Promise<Sessi
   return foldSession(await ledger.read(identity.session));
 }
 
+/** The session in which a run goes on that another one handed over, while it is open. */
+export const openBeyond: TurnWays['openBeyond'] = async (parts, request) => {
+  const work = await findWork(parts, request, []);
+  const { session } = work.request.identity;
+  return work.type === 'ended' || session === request.identity.session ? undefined : session;
+};
+
 /** Makes the next turn at once, so that there is no moment in which nothing of the run is at work. */
-export const followHandoff: FollowHandoff = (request, outcome, { parts }) => {
+export const followHandoff: TurnWays['followHandoff'] = (request, outcome, { parts }) => {
   const { run } = request;
   try {
     const next = handoffRequest(parts, request, outcome.handoff);
@@ -71,12 +82,26 @@ export function submitTurn(
   request: TurnRequest,
   input: readonly UserPart[] | undefined,
 ): void {
-  const job =
-    input === undefined ? resumeJob(request, followHandoff) : inputJob(request, input, followHandoff);
+  const job = input === undefined ? resumeJob(request) : inputJob(request, input);
   const { session } = request.identity;
   // Derived from that of the session before, or checked where the run began.
   if (registry.actorFor(session as SessionId, ledger).submit(job) === 'accepted') return;
   job.refuse({ kind: 'mailbox-full', message: `the mailbox of ${session} is full` });
+}
+
+/**
+ * The job that takes up a run at its root: in the session it has come to.
+ * @throws SwarmError of the ledger
+ */
+export async function takeUpJob(parts: SessionParts, root: TurnRequest): Promise<SessionJob> {
+  const work = await findWork(parts, root, []);
+  const { run, identity } = work.request;
+  // What is not open at its root, nor anywhere it handed over to, says so itself.
+  if (work.type === 'ended' || identity.session === root.identity.session) return resumeJob(root);
+  run.handedOff(identity, work);
+  if (work.type === 'resume') return resumeJob(work.request);
+  await takeUpRun(work.request, parts);
+  return inputJob(work.request, work.input);
 }
 
 function inputOf({ input }: Handoff): readonly UserPart[] {
@@ -98,8 +123,9 @@ function handoffRequest(parts: SessionParts, request: TurnRequest, handoff: Hand
     limits: limitsWithin(agent, parts.limits, lineage, request.run.scope.budget.options),
     ceiling: ceilingIn(request, parts),
   };
+  const { cause: _, ...rest } = request;
   return {
-    ...request,
+    ...rest,
     agent: target,
     identity: {
       session: handoff.session,

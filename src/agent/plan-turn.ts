@@ -10,12 +10,12 @@ import {
 import { createLiveTools, type LiveTools } from '../tools/live-binding.ts';
 import { narrowBinding } from '../tools/narrow-binding.ts';
 import { settleSources } from '../tools/open-sources.ts';
-import { RESERVED_TOOL_NAMES } from '../tools/reserved-names.ts';
 import { type AnyToolSource, isToolSourceDefinition, type ToolSource } from '../tools/tool-source.ts';
 import type { CompactionPlan } from '../turn/compaction.ts';
 import type { BudgetOptions } from '../turn/run-budget.ts';
 import type { TurnPlan } from '../turn/turn-scope.ts';
-import type { AnyAgent } from './define-agent.ts';
+import { type AnyAgent, reservedNames } from './define-agent.ts';
+import { delegationNames } from './delegation.ts';
 import { type Lineage, limitsWithin, withOwn } from './lineage.ts';
 import type { SessionParts } from './session-actor.ts';
 
@@ -47,7 +47,7 @@ export function planTurn(agent: AnyAgent, parts: SessionParts, request: PlanRequ
   for (const names of [opened?.bound, ceiling, lineage.ceiling])
     if (names !== undefined) base = narrowBinding(base, names);
   const limits = limitsWithin(agent, parts.limits, lineage, request.budget);
-  const live = liveToolsOf(request, { base, ceiling, maxTools: limits.liveTools });
+  const live = liveToolsOf(agent, request, { base, ceiling, maxTools: limits.liveTools });
   const discovery = discoveryOf(agent, parts, request);
   return {
     agent: agent.name,
@@ -55,6 +55,7 @@ export function planTurn(agent: AnyAgent, parts: SessionParts, request: PlanRequ
     instructions: agent.instructions,
     settings: agent.settings,
     binding: live?.state.binding ?? base,
+    required: delegationNames({ agent, boundTools }, opened?.bound),
     ...(ceiling === undefined ? {} : { ceiling }),
     ...(live === undefined ? {} : { live }),
     limits,
@@ -133,14 +134,14 @@ interface LiveBounds {
 }
 
 /** Nothing where no tool comes or went. */
-function liveToolsOf(request: PlanRequest, bounds: LiveBounds): LiveTools | undefined {
+function liveToolsOf(agent: AnyAgent, request: PlanRequest, bounds: LiveBounds): LiveTools | undefined {
   const { sources, pins } = request.live;
   if (sources.length === 0 && pins.size === 0) return undefined;
   return createLiveTools({
     base: bounds.base,
     sources,
     ceiling: bounds.ceiling === undefined ? undefined : new Set(bounds.ceiling),
-    reservedNames: RESERVED_TOOL_NAMES,
+    reservedNames: reservedNames(agent),
     maxTools: bounds.maxTools,
     pins,
   });

@@ -1,16 +1,25 @@
 import { type SessionId, turnIdOf } from '../ids.ts';
 import { withArguments } from '../ledger/call-arguments.ts';
 import type { UserPart } from '../ledger/content.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { storeParts } from '../ledger/media.ts';
 import type { Failure, SessionIdentity } from '../ledger/records.ts';
 import { indeterminateCalls } from '../ledger/recovery.ts';
 import { replayTurn } from '../ledger/replay.ts';
 import { foldSession, type TurnFacts } from '../ledger/turn-facts.ts';
+import type { BoundTool } from '../tools/binding.ts';
 import type { DiscoveryOptions } from '../tools/discovery-policy.ts';
 import type { IndeterminateDecision } from '../tools/reconcile-call.ts';
 import type { AnyToolSource } from '../tools/tool-source.ts';
 import type { TurnEnd } from '../turn/close-turn.ts';
-import { createTurnScope, openingEntry, restoreTurnScope, resumingEntry } from '../turn/open-turn.ts';
+import {
+  createTurnScope,
+  openingEntry,
+  restoreTurnScope,
+  resumingEntry,
+  type ScopeParts,
+  type WakeData,
+} from '../turn/open-turn.ts';
 import { runTurn, type TurnEntry } from '../turn/turn-loop.ts';
 import type { TurnPlan, TurnScope } from '../turn/turn-scope.ts';
 import { ceilingIn, checkCeiling, sessionOpened } from './ceiling.ts';
@@ -19,9 +28,11 @@ import type { Lineage } from './lineage.ts';
 import { pendingOfTurn } from './pending-approvals.ts';
 import { planTurn, readySources } from './plan-turn.ts';
 import type { OpenSession, SessionJob, SessionParts } from './session-actor.ts';
+import { withinTree } from './session-tree.ts';
 import { tallyTree } from './tally-tree.ts';
 import { type LeftOpen, outcomeOf, refusedOutcome, type TurnOutcome } from './turn-outcome.ts';
 import type { TurnOwner } from './turn-owner.ts';
+import type { DelegatingTurn, TurnBefore } from './turn-ways.ts';
 
 /** A turn for an agent's session. */
 export interface TurnRequest {
@@ -36,6 +47,12 @@ export interface TurnRequest {
   readonly discovery: DiscoveryOptions | undefined;
   /** What is to become of calls whose outcome is unknown, at every depth. */
   readonly decide: DecideIndeterminate;
+  /** Id of the record that the turn is opened for. */
+  readonly cause?: string;
+  /** The turn is one more of a run whose first one has ended: it is told of its schedule. */
+  readonly wake?: WakeData;
+  /** Tools the turn has beside those of its agent, in every request. */
+  readonly ownTools?: (turn: DelegatingTurn) => readonly BoundTool[];
 }
 
 /** What a person or program says of calls whose outcome is unknown. */
@@ -45,31 +62,19 @@ export type DecideIndeterminate = (call: {
   readonly operationId: string;
 }) => IndeterminateDecision;
 
-/** What follows a turn that handed over: makes the next turn and gives it to its session. Never rejects. */
-export type FollowHandoff = (
-  request: TurnRequest,
-  outcome: Extract<TurnOutcome, { readonly type: 'handed-off' }>,
-  session: OpenSession,
-) => void;
-
 /** The job that gives a session a new input. */
-export function inputJob(
-  request: TurnRequest,
-  input: readonly UserPart[],
-  follow: FollowHandoff,
-): SessionJob {
-  return turnJob(request, 'message', follow, (session) => openTurn(session, request, input));
+export function inputJob(request: TurnRequest, input: readonly UserPart[]): SessionJob {
+  return turnJob(request, 'message', (session) => openTurn(session, request, input));
 }
 
 /** The job that takes up an open turn where its facts left it. */
-export function resumeJob(request: TurnRequest, follow: FollowHandoff): SessionJob {
-  return turnJob(request, 'resume', follow, (session) => resumeTurn(session, request));
+export function resumeJob(request: TurnRequest): SessionJob {
+  return turnJob(request, 'resume', (session) => resumeTurn(session, request));
 }
 
 function turnJob(
   request: TurnRequest,
   wakes: 'message' | 'resume',
-  follow: FollowHandoff,
   run: (session: OpenSession) => Promise<TurnOutcome>,
 ): SessionJob {
   const { agent, run: owner } = request;
@@ -80,7 +85,11 @@ function turnJob(
     async run(session) {
       if (!owner.begin()) return;
       const outcome = await run(session);
-      if (outcome.type === 'handed-off') follow(request, outcome, session);
+      if (outcome.type === 'handed-off') {
+        session.parts.ways.followHandoff(request, outcome, session);
+        // The next input of this session waits for the end of the run, wherever that is.
+        await owner.result;
+      }
       // Whoever is told of a pause may resume at once, from any process.
       else if (outcome.type === 'paused') session.whenFree(() => owner.ended(outcome));
       else owner.ended(outcome);
@@ -89,14 +98,15 @@ function turnJob(
   };
 }
 
-async function openTurn(
+/** Opens a turn in a session and runs it to its end. Never rejects where its facts can be read. */
+export async function openTurn(
   session: OpenSession,
   request: TurnRequest,
   input: readonly UserPart[],
 ): Promise<TurnOutcome> {
   const { facts, parts } = session;
   const { agentPath } = request.lineage;
-  const refusal = refuseInput(session, request);
+  const refusal = refuseInput(session, request) ?? (await refuseBeyond(session, request));
   if (refusal !== undefined) return refusedOutcome(refusal);
   const signal = AbortSignal.any([request.run.stopped, session.leaving]);
   const live = await readySources(request.agent, parts, { ...request, pins: facts.pins, signal });
@@ -118,10 +128,30 @@ async function openTurn(
     run: request.run.scope,
     session: session.turnSession(agentPath),
     history: facts.turns,
+    ...delegating(session, request, { children: new Map() }),
+    ...(request.cause === undefined ? {} : { cause: request.cause }),
+    ...(request.wake === undefined ? {} : { wake: request.wake }),
   };
   const before = facts.opened === undefined ? [sessionOpened(request, ceilingIn(request, parts))] : [];
   const scope = createTurnScope(scopeParts);
   return drive(session, request.run, scope, openingEntry(scopeParts, ordinal, stored, before));
+}
+
+/** How the turn reaches other agents, and how those above it hear of it. */
+function delegating(
+  session: OpenSession,
+  request: TurnRequest,
+  before: TurnBefore,
+): Pick<ScopeParts, 'requiredTools' | 'onWaiting'> {
+  const { run } = request;
+  if (run.watch !== undefined) session.watch(run.watch.bind(run));
+  return {
+    requiredTools(scope) {
+      const turn = { request, session, scope, before };
+      return [...session.parts.ways.toolsOf(turn), ...(request.ownTools?.(turn) ?? [])];
+    },
+    onWaiting: (isWaiting) => run.waiting?.(isWaiting),
+  };
 }
 
 function budgetOf({ run }: TurnRequest) {
@@ -142,6 +172,18 @@ function refuseInput(session: OpenSession, request: TurnRequest): Failure | unde
   return undefined;
 }
 
+/** What an ended process left of a run that this session handed over. */
+async function refuseBeyond(
+  { facts, parts }: OpenSession,
+  request: TurnRequest,
+): Promise<Failure | undefined> {
+  if (facts.turns.at(-1)?.handoff === undefined) return undefined;
+  const open = await parts.ways.openBeyond(parts, request);
+  if (open === undefined) return undefined;
+  const message = `the run of the session goes on in ${open}: resume or abandon it first`;
+  return { kind: 'turn-open', message };
+}
+
 /** Alone, a child would be held to nothing of what holds for it: its parent's policies, gates and ceiling. */
 function belongsElsewhere({ session, root }: SessionIdentity): Failure {
   return {
@@ -151,15 +193,16 @@ function belongsElsewhere({ session, root }: SessionIdentity): Failure {
 }
 
 /** Whoever asks a child takes its place before there is a session. */
-function reserveRoot({ identity, run }: TurnRequest, { limits }: TurnPlan): Failure | undefined {
-  if (identity.parent !== undefined) return undefined;
+function reserveRoot({ identity, run, wake }: TurnRequest, { limits }: TurnPlan): Failure | undefined {
+  if (identity.parent !== undefined || wake !== undefined) return undefined;
   const over = run.scope.budget.reserveAgent(limits.agents);
   return over === undefined
     ? undefined
     : { kind: 'agent-budget', message: `the run may have ${over.limit} agents` };
 }
 
-async function resumeTurn(session: OpenSession, request: TurnRequest): Promise<TurnOutcome> {
+/** Takes up the open turn of a session and runs it to its end. */
+export async function resumeTurn(session: OpenSession, request: TurnRequest): Promise<TurnOutcome> {
   const { facts, parts, log } = session;
   if (facts.openTurn === undefined) {
     return refusedOutcome({ kind: 'nothing-to-resume', message: 'the session has no open turn' });
@@ -182,6 +225,7 @@ async function resumeTurn(session: OpenSession, request: TurnRequest): Promise<T
       run: request.run.scope,
       session: session.turnSession(request.lineage.agentPath),
       history: facts.turns.filter((one) => one.turnId !== turn.turnId),
+      ...delegating(session, request, { bound: opened.bound, children: turn.children }),
     },
     turn,
     replay.turn,
@@ -193,7 +237,7 @@ async function resumeTurn(session: OpenSession, request: TurnRequest): Promise<T
 }
 
 /** What the run used before counts once, for all of its sessions together, where its root is taken up. */
-async function takeUpRun({ run, identity }: TurnRequest, { ledger }: SessionParts): Promise<void> {
+export async function takeUpRun({ run, identity }: TurnRequest, { ledger }: SessionParts): Promise<void> {
   if (run.takeUp === undefined) return;
   const records = await ledger.read(identity.root);
   const turn = foldSession(records).turns.at(-1);
@@ -226,13 +270,24 @@ async function drive(
 
 async function leftOpen(session: OpenSession, end: TurnEnd): Promise<LeftOpen> {
   if (end.type !== 'paused') return { approvals: [], calls: [] };
-  const { ledger } = session.parts;
-  const { session: sessionId } = session.log.identity;
+  return leftInTree(session.parts.ledger, session.log.identity.session);
+}
+
+/** What waits for somebody in a session and all below it. @throws SwarmError of the ledger */
+export async function leftInTree(ledger: Ledger, sessionId: string): Promise<LeftOpen> {
+  const open = withinTree(await ledger.listOpen(), sessionId);
+  const found = await Promise.all(open.map(({ sessionId }) => leftOpenIn(ledger, sessionId)));
+  const approvals = found.flatMap((one) => one.approvals).sort((a, b) => a.requestedAt - b.requestedAt);
+  return {
+    approvals: approvals.map(({ requestedAt: _, ...request }) => request),
+    calls: found.flatMap((one) => one.calls),
+  };
+}
+
+async function leftOpenIn(ledger: Ledger, sessionId: string) {
   const facts = foldSession(await ledger.read(sessionId));
   const turn = facts.openTurn;
   if (turn === undefined) return { approvals: [], calls: [] };
-  return {
-    approvals: pendingOfTurn(sessionId, facts, await withArguments(turn, ledger)),
-    calls: indeterminateCalls(turn),
-  };
+  const approvals = pendingOfTurn(sessionId, facts, await withArguments(turn, ledger));
+  return { approvals, calls: indeterminateCalls(turn) };
 }

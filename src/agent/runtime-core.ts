@@ -11,15 +11,22 @@ import { type Limits, resolveLimits } from '../limits.ts';
 import { checkDiscovery } from '../tools/discovery-policy.ts';
 import { createOpenSources, type OpenSources } from '../tools/open-sources.ts';
 import { type AnyAgent, isAgent } from './define-agent.ts';
+import { delegationTools } from './delegations.ts';
+import { followHandoff, openBeyond } from './handoff-chain.ts';
 import { checkedHooks, checkOptions } from './option-checks.ts';
-import type { RuntimeOptions } from './runtime-options.ts';
+import type { OtherDefinition, RuntimeOptions } from './runtime-options.ts';
 import { createSessionRegistry, type SessionRegistry } from './session-registry.ts';
+
+/** What a registry holds. */
+export type AnyDefinition = AnyAgent | OtherDefinition;
 
 /** What one runtime owns in this process, and the order in which it gives it back. */
 export class RuntimeCore {
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly limits: Limits;
+  /** The registry: agents, graphs and swarms by name. */
+  readonly definitions: ReadonlyMap<string, AnyDefinition>;
   readonly agents: ReadonlyMap<string, AnyAgent>;
   readonly hookRunner: HookRunner;
   readonly lifecycle: LifecycleHost;
@@ -41,7 +48,8 @@ export class RuntimeCore {
     this.ids = options.ids ?? randomIds;
     this.limits = resolveLimits(options.limits);
     checkDiscovery(options.discovery, 'the runtime');
-    this.agents = registryOf(options.agents ?? {});
+    this.definitions = registryOf(options.agents ?? {});
+    this.agents = agentsOf(this.definitions);
     this.hookRunner = createHookRunner({ clock: this.clock, timeouts: this.limits.timeouts });
     this.lifecycle = this.#createLifecycle();
     this.sources = createOpenSources(this.clock);
@@ -59,6 +67,7 @@ export class RuntimeCore {
       capturesRequests: options.captureRequests ?? false,
       limits: this.limits,
       registry: this.registry,
+      ways: { followHandoff, openBeyond, toolsOf: delegationTools },
       agents: this.agents,
       sources: this.sources,
       signal: this.#stopping.signal,
@@ -101,10 +110,13 @@ export class RuntimeCore {
     const early = new AbortController();
     if (drainMs > 0) await Promise.race([idle(), sleep(this.clock, drainMs, early.signal)]);
     early.abort();
-    for (const actor of this.registry.all()) {
-      actor.detach('the runtime was closed; the turn is open in the ledger and can be resumed');
+    // A turn that hands over as it is told to leave leaves another session at work.
+    while (this.registry.all().length > 0) {
+      for (const actor of this.registry.all()) {
+        actor.detach('the runtime was closed; the turn is open in the ledger and can be resumed');
+      }
+      await idle();
     }
-    await idle();
   }
 
   #createLifecycle(): LifecycleHost {
@@ -131,12 +143,26 @@ export class RuntimeCore {
 }
 
 /** @throws SwarmError 'invalid-definition' for an entry that is no definition or has another name */
-function registryOf(agents: Readonly<Record<string, AnyAgent>>): ReadonlyMap<string, AnyAgent> {
-  for (const [name, agent] of Object.entries(agents)) {
-    if (!isAgent(agent))
-      throw new SwarmError('invalid-definition', `agents.${name} is not made by defineAgent()`);
-    if (agent.name !== name)
-      throw new SwarmError('invalid-definition', `agents.${name} is the agent ${agent.name}`);
+function registryOf(given: NonNullable<RuntimeOptions['agents']>): ReadonlyMap<string, AnyDefinition> {
+  for (const [name, one] of Object.entries(given)) {
+    if (!isAgent(one) && one?.kind !== 'graph' && one?.kind !== 'swarm') {
+      throw new SwarmError('invalid-definition', `agents.${name} is no agent, graph or swarm`);
+    }
+    if (one.name !== name) {
+      throw new SwarmError('invalid-definition', `agents.${name} is the ${one.kind} ${one.name}`);
+    }
   }
-  return new Map(Object.entries(agents));
+  return new Map(Object.entries(given));
+}
+
+function agentsOf(definitions: ReadonlyMap<string, AnyDefinition>): ReadonlyMap<string, AnyAgent> {
+  const agents = new Map<string, AnyAgent>();
+  for (const one of definitions.values()) if (isAgent(one)) agents.set(one.name, one);
+  // Sessions of agents that work in a graph are decided on by name as well.
+  for (const one of definitions.values()) {
+    for (const agent of isAgent(one) ? [] : one.agents) {
+      if (!agents.has(agent.name)) agents.set(agent.name, agent);
+    }
+  }
+  return agents;
 }

@@ -10,10 +10,18 @@ import type { DiscoveryOptions } from '../tools/discovery-policy.ts';
 import type { PermissionPolicy } from '../tools/permission.ts';
 import type { AnyAgent } from './define-agent.ts';
 
+/** A definition that is not an agent's: a graph, or a swarm. */
+export interface OtherDefinition {
+  readonly kind: 'graph' | 'swarm';
+  readonly name: string;
+  /** Agents that work in it. */
+  readonly agents: readonly AnyAgent[];
+}
+
 /** Options of `createRuntime`. */
 export interface RuntimeOptions {
   /** Definitions by name: for resuming by name and for decisions on sessions of other processes. */
-  readonly agents?: Readonly<Record<string, AnyAgent>>;
+  readonly agents?: Readonly<Record<string, AnyAgent | OtherDefinition>>;
   /** Where facts are kept. Default: memory, which survives nothing. */
   readonly ledger?: Ledger | Promise<Ledger>;
   /** Where events go besides `run.events()`. */

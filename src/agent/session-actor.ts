@@ -1,3 +1,4 @@
+import type { AgentEvent } from '../../machines/agent.ts';
 import type { Clock } from '../clock.ts';
 import { SwarmError } from '../errors.ts';
 import type { IdSource, SessionId } from '../ids.ts';
@@ -15,12 +16,13 @@ import type { OpenSources } from '../tools/open-sources.ts';
 import type { PermissionPolicy } from '../tools/permission.ts';
 import { replayName } from '../tools/tool-names.ts';
 import { type Conversation, createConversation } from '../turn/conversation.ts';
-import type { StopCause } from '../turn/stop-signal.ts';
+import type { StopCause, StopSignal } from '../turn/stop-signal.ts';
 import type { TurnScope, TurnSession } from '../turn/turn-scope.ts';
 import type { AnyAgent } from './define-agent.ts';
 import { createEffectQueue, type EffectQueue } from './effect-queue.ts';
 import { serveInbox } from './session-inbox.ts';
 import type { SessionRegistry } from './session-registry.ts';
+import type { TurnWays } from './turn-ways.ts';
 
 /** What every session of a runtime works with. */
 export interface SessionParts {
@@ -41,6 +43,7 @@ export interface SessionParts {
   readonly limits: Limits;
   /** The sessions at work in this process: where those of children are found. */
   readonly registry: SessionRegistry;
+  readonly ways: TurnWays;
   /** Agents that are named and not given. */
   readonly agents: ReadonlyMap<string, AnyAgent>;
   /** Tool sources that are open in this runtime. */
@@ -59,8 +62,18 @@ export interface OpenSession {
   turnSession(agentPath: readonly string[]): TurnSession;
   /** Makes a turn the one that steering, decisions and stops go to; call again without it when it is over. */
   setTurn(scope: TurnScope | undefined): void;
+  /** Makes a graph the one that stops go to; call again without it when it is over. */
+  setGraph(stop: StopSignal | undefined): void;
   /** Calls back when the session is free for another owner, or goes on with its next job. */
   whenFree(tell: () => void): void;
+  /** A child of the session began, or ended. */
+  child(event: Extract<AgentEvent, { readonly type: 'CHILD_STARTED' | 'CHILD_DONE' }>): void;
+  /** Tells of every record of the session from here on, once it is durable. */
+  watch(tell: (record: LedgerRecord) => void): void;
+  /** The turn ended, and the job waits for the schedule of the session before it goes on with another one. */
+  gaveWay(status: 'completed' | 'yielded'): void;
+  /** The next turn of the job begins. Resolves when nothing of the last one is left to do. */
+  woke(): Promise<void>;
   /** The turn ended without a terminal fact because its facts cannot be written. */
   broke(kind: string): void;
 }
@@ -96,6 +109,8 @@ interface Held {
   readonly effects: EffectQueue;
   /** Ends what listens for the session. */
   readonly leave: AbortController;
+  /** Sees the records of the job under way. */
+  watcher?: (record: LedgerRecord) => void;
 }
 
 /**
@@ -111,6 +126,7 @@ export class SessionActor {
   #held: Held | undefined;
   #machine: Lifecycle<'agent'> | undefined;
   #turn: TurnScope | undefined;
+  #graph: StopSignal | undefined;
   /** Resolves at the next change of the turn under way. */
   #nextTurn = Promise.withResolvers<void>();
   #hooks: readonly Hooks[] = [];
@@ -119,6 +135,10 @@ export class SessionActor {
   /** Why no turn is to go on in this process any more. */
   #detached: Extract<StopCause, { type: 'detached' }> | undefined;
   readonly #leaving = new AbortController();
+  /** The job under way waits for its schedule. */
+  #isBetweenTurns = false;
+  /** Inputs that came meanwhile. */
+  #heldMail = 0;
 
   constructor(sessionId: SessionId, parts: SessionParts, home: SessionHome) {
     this.sessionId = sessionId;
@@ -129,6 +149,11 @@ export class SessionActor {
   /** The turn under way, if there is one. */
   get turn(): TurnScope | undefined {
     return this.#turn;
+  }
+
+  /** The stop of what is under way, a turn or a graph. */
+  get stop(): StopSignal | undefined {
+    return this.#turn?.stop ?? this.#graph;
   }
 
   /** The turn under way, once there is one, or `undefined` when the session has nothing more to do. */
@@ -162,14 +187,16 @@ export class SessionActor {
     const at = this.#mailbox.indexOf(job);
     if (at < 0) return;
     this.#mailbox.splice(at, 1);
-    if (job.wakes === 'message') this.#machine?.send({ type: 'WITHDRAWN' });
+    if (job.wakes !== 'message') return;
+    if (this.#heldMail > 0) this.#heldMail -= 1;
+    else this.#machine?.send({ type: 'WITHDRAWN' });
   }
 
   /** Leaves the turn under way open in the ledger and refuses what waits in the mailbox. */
   detach(reason: string): void {
     this.#detached = { type: 'detached', reason, code: 'runtime-closed' };
     for (const job of this.#mailbox.splice(0)) job.refuse({ kind: 'runtime-closed', message: reason });
-    this.#turn?.stop.stop(this.#detached);
+    this.stop?.stop(this.#detached);
     this.#leaving.abort();
   }
 
@@ -190,7 +217,9 @@ export class SessionActor {
       // A fault costs the turn, not the session: what waits in the mailbox gets a session opened anew.
       input: { agentId: this.sessionId, maxRestarts: Number.POSITIVE_INFINITY, ...parentId },
     });
-    if (this.#machine.state !== 'idle' && job.wakes === 'message') this.#machine.send({ type: 'MESSAGE' });
+    if (this.#isBetweenTurns) this.#heldMail += job.wakes === 'message' ? 1 : 0;
+    else if (this.#machine.state !== 'idle' && job.wakes === 'message')
+      this.#machine.send({ type: 'MESSAGE' });
     else if (this.#draining === undefined) this.#wakeMachine(job);
   }
 
@@ -201,6 +230,31 @@ export class SessionActor {
     if (machine.state === 'faulted') machine.send({ type: 'RESTART' });
     if (machine.state === 'running') return;
     machine.send(job.wakes === 'message' ? { type: 'MESSAGE' } : { type: 'WAKE', reason: 'resume' });
+    if (job.wakes === 'message' && this.#heldMail > 0) this.#heldMail -= 1;
+    this.#tellHeldMail();
+  }
+
+  /** A job that goes on with another turn, once its schedule has news: the agent waits, and its mail too. */
+  #giveWay(status: 'completed' | 'yielded'): void {
+    const machine = this.#machine;
+    // To the machine, mail is the next turn.
+    if (machine?.state !== 'running' || machine.context.mailboxSize > 0) return;
+    this.#isBetweenTurns = true;
+    machine.send(
+      status === 'yielded' ? { type: 'TURN_YIELDED' } : { type: 'TURN_DONE', status, graph: 'live' },
+    );
+  }
+
+  #wakeForGraph(): void {
+    if (!this.#isBetweenTurns) return;
+    this.#isBetweenTurns = false;
+    this.#machine?.send({ type: 'WAKE', reason: 'graph' });
+    this.#tellHeldMail();
+  }
+
+  /** Mail that came between two turns of a job, which would have begun a turn of its own. */
+  #tellHeldMail(): void {
+    for (; this.#heldMail > 0; this.#heldMail -= 1) this.#machine?.send({ type: 'MESSAGE' });
   }
 
   async #drain(first: SessionJob): Promise<void> {
@@ -241,7 +295,9 @@ export class SessionActor {
       job.refuse(failureOf(error));
     } finally {
       this.#setTurn(undefined);
-      if (job.wakes !== 'nothing') {
+      const isBetween = this.#isBetweenTurns;
+      this.#isBetweenTurns = false;
+      if (job.wakes !== 'nothing' && !isBetween) {
         this.#machine?.send(
           broken === undefined
             ? { type: 'TURN_DONE', status: 'done' }
@@ -259,7 +315,20 @@ export class SessionActor {
       parts,
       leaving: this.#leaving.signal,
       setTurn: (scope) => this.#setTurn(scope),
+      setGraph: (stop) => {
+        this.#graph = stop;
+        if (this.#detached !== undefined) stop?.stop(this.#detached);
+      },
       whenFree: (tell) => void this.#afterJob.push(tell),
+      gaveWay: (status) => this.#giveWay(status),
+      woke: async () => {
+        await held.effects.idle();
+        this.#wakeForGraph();
+      },
+      child: (event) => void this.#machine?.send(event),
+      watch: (tell) => {
+        held.watcher = tell;
+      },
       turnSession: (agentPath) => ({
         sessionId: this.sessionId,
         rootId: held.log.identity.root,
@@ -299,6 +368,7 @@ export class SessionActor {
 
   #setTurn(scope: TurnScope | undefined): void {
     this.#turn = scope;
+    this.#graph = undefined;
     this.#nextTurn.resolve();
     this.#nextTurn = Promise.withResolvers<void>();
     if (scope === undefined) return;
@@ -313,7 +383,10 @@ export class SessionActor {
     await this.#release();
     const writer = await this.#parts.ledger.acquire(job.identity);
     const log: SessionLog = createSessionLog(writer, {
-      onCommitted: (records) => effects.committed(records),
+      onCommitted: (records) => {
+        effects.committed(records);
+        for (const record of records) this.#held?.watcher?.(record);
+      },
     });
     const effects = createEffectQueue({
       log,

@@ -11,6 +11,8 @@ export interface SessionRegistry {
   /** Hooks that observe a session now. */
   hooksOf(sessionId: string): readonly Hooks[];
   all(): readonly SessionActor[];
+  /** What sessions of a ledger work with. */
+  parts(ledger: Ledger): SessionParts;
 }
 
 export function createSessionRegistry(partsFor: (ledger: Ledger) => SessionParts): SessionRegistry {
@@ -31,5 +33,6 @@ export function createSessionRegistry(partsFor: (ledger: Ledger) => SessionParts
     find: (sessionId) => actors.get(sessionId),
     hooksOf: (sessionId) => actors.get(sessionId)?.hooks ?? [],
     all: () => [...actors.values()],
+    parts: partsFor,
   };
 }

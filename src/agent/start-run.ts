@@ -93,7 +93,8 @@ async function submit(
     const position = await ledger.position();
     const job = await jobOf(run, sessionId);
     start.assertOpen();
-    const actor = start.registry.actorFor(sessionId, ledger);
+    // A run that is taken up may have come to another session: its own, or one derived from it.
+    const actor = start.registry.actorFor(job.identity.session as SessionId, ledger);
     // A turn that is open in the ledger is closed like any other that is stopped; a new one is never opened.
     if (job.wakes === 'message') run.wait(() => actor.withdraw(job));
     if (run.isSettled) return position;

@@ -1,11 +1,15 @@
+import type { LedgerRecord } from '../ledger/records.ts';
 import type { TurnFacts } from '../ledger/turn-facts.ts';
+import type { StopSignal } from '../turn/stop-signal.ts';
 import type { RunScope, TurnScope } from '../turn/turn-scope.ts';
 import type { TreeTally } from './tally-tree.ts';
-import type { Handoff, LastOutcome } from './turn-outcome.ts';
+import type { LastOutcome } from './turn-outcome.ts';
 
 /** Whom a turn is run for: a run at its root, or the call of a parent that asked a child. */
 export interface TurnOwner {
   readonly scope: RunScope;
+  /** Settles when there is no more to come. */
+  readonly result: Promise<unknown>;
   /** Aborts at a stop that comes before the turn is open. */
   readonly stopped: AbortSignal;
   /** The work is taken up. False where nobody wants it any more; nothing of it is then opened. */
@@ -14,10 +18,17 @@ export interface TurnOwner {
   takeUp?(turn: TurnFacts, before: TreeTally): void;
   /** The turn is open from here on. */
   attach(turn: TurnScope): void;
+  /** A graph is open from here on: it can be stopped, and takes no text. */
+  attachGraph?(stop: StopSignal): void;
   /** The turn ended and another agent takes over; whoever stops or steers waits for its turn. */
-  handedOff(handoff: Handoff, counted: { readonly steps: number; readonly toolCalls: number }): void;
+  handedOff(
+    to: { readonly session?: string },
+    counted: { readonly steps: number; readonly toolCalls: number },
+  ): void;
   /** There is no more to come. */
   ended(outcome: LastOutcome): void;
+  /** Sees every record of the session while the turn is at work. */
+  watch?(record: LedgerRecord): void;
   /** Calls of the turn, or of turns below it, wait for a person from now on, or none does any more. */
   waiting?(isWaiting: boolean): void;
 }

@@ -34,6 +34,13 @@ export interface BoundTool {
   /** A tool of the runtime itself: without effect outside, so a crash never makes its calls indeterminate. */
   readonly runtimeOwned?: true;
   /**
+   * It waits for sessions of its own, which have limits and an end of their own: no time limit is laid over it, and it
+   * is waited for however long it takes to stop. After a crash it is entered again and finds them.
+   */
+  readonly waitsForSessions?: true;
+  /** It hands the turn over: settled when every other call of its step is, and once in a turn. */
+  readonly handsOver?: true;
+  /**
    * What a call with these arguments is really a call of. Undefined = of this tool itself, which then says why it could
    * not be passed on.
    */

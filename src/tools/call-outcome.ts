@@ -79,7 +79,14 @@ function materialize({ tool }: BoundTool, value: unknown, limits: Limits): Mater
 
 function runtimeOutcome(runtime: RuntimeToolResult): Outcome {
   const { output } = runtime;
-  return { status: output.type === 'error' ? 'error' : 'success', output, endsTurn: false, runtime };
+  const { result } = runtime;
+  return {
+    status: output.type === 'error' ? 'error' : 'success',
+    output,
+    endsTurn: false,
+    runtime,
+    ...(result === undefined ? {} : { result }),
+  };
 }
 
 /** What is kept of a result beside what the model sees: in the record if it is small, else as an artifact. */

@@ -1,4 +1,5 @@
 import { type CallId, operationIdOf } from '../ids.ts';
+import { effectiveArgs } from '../ledger/turn-facts.ts';
 import { activateCalled } from './activate-called.ts';
 import { hashArguments } from './argument-snapshot.ts';
 import type { BoundTool } from './binding.ts';
@@ -6,8 +7,10 @@ import { type Outcome, outcomeOf } from './call-outcome.ts';
 import type { ClearedCall } from './clear-permission.ts';
 import { commitOutcome, factOf, sendOutcome } from './commit-outcome.ts';
 import { enterTool } from './enter-tool.ts';
+import type { Execution } from './execution.ts';
 import { deniedText, turnEndedText } from './refusals.ts';
 import { errorCode, refuse, stopBeforeT1 } from './refuse-call.ts';
+import { StaysOpen } from './runtime-tool.ts';
 import type { Settlement, SettlingCall } from './settlement.ts';
 
 /**
@@ -55,14 +58,48 @@ export async function dispatchCall(
   if (scope.signal.aborted) return settleUnentered(call, bound, operationId);
   const startedMs = scope.clock.monotonicMs();
   const execution = await enterTool(call, bound, { ...cleared, operationId, value: validation.value });
-  if (execution.type === 'abandoned' && scope.leaves) return leaveOpen(call, bound, operationId);
   const note = activation?.prepared.takeNote();
-  const outcome = outcomeOf(call, bound, { ...cleared, note }, execution);
+  const entered = { cleared: { ...cleared, note }, operationId, startedMs };
+  return settleExecution(call, bound, entered, execution);
+}
+
+/**
+ * Enters a tool again that an earlier process entered: it finds what it began by its facts, and begins nothing twice.
+ * @throws SwarmError when T2 could not be made durable
+ */
+export async function reattachCall(call: SettlingCall, bound: BoundTool): Promise<Settlement> {
+  const { scope, facts } = call;
+  const operationId = operationIdOf(facts.callId as CallId);
+  const cleared: ClearedCall = { args: effectiveArgs(facts), edited: undefined, answer: undefined };
+  const validation = await bound.validate(cleared.args);
+  const startedMs = scope.clock.monotonicMs();
+  // They were valid when it was entered first; a newer schema that they do not fit is a result like any other.
+  const value = validation.type === 'valid' ? validation.value : cleared.args;
+  const execution = await enterTool(call, bound, { ...cleared, operationId, value, reattached: true });
+  return settleExecution(call, bound, { cleared, operationId, startedMs }, execution);
+}
+
+interface Entered {
+  readonly cleared: ClearedCall;
+  readonly operationId: string;
+  readonly startedMs: number;
+}
+
+async function settleExecution(
+  call: SettlingCall,
+  bound: BoundTool,
+  { cleared, operationId, startedMs }: Entered,
+  execution: Execution,
+): Promise<Settlement> {
+  const { scope } = call;
+  if (execution.type === 'abandoned' && scope.leaves) return leaveOpen(call, bound, operationId);
+  if (execution.type === 'returned' && execution.value instanceof StaysOpen) {
+    return { type: execution.value.reason === 'indeterminate' ? 'indeterminate' : 'detached' };
+  }
+  const outcome = outcomeOf(call, bound, cleared, execution);
   sendOutcome(call, outcome, execution);
-  return commitOutcome(call, bound, outcome, {
-    operationId,
-    durationMs: scope.clock.monotonicMs() - startedMs,
-  });
+  const durationMs = scope.clock.monotonicMs() - startedMs;
+  return commitOutcome(call, bound, outcome, { operationId, durationMs });
 }
 
 async function passExecuteGate(

@@ -4,7 +4,7 @@ import type { NewRecord, RecordData } from '../ledger/records.ts';
 import { type CallFacts, effectiveArgs } from '../ledger/turn-facts.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { BoundTool } from './binding.ts';
-import { dispatchCall } from './dispatch.ts';
+import { dispatchCall, reattachCall } from './dispatch.ts';
 import { toolContext } from './enter-tool.ts';
 import { executeWithin } from './execution.ts';
 import { materializeOutput } from './output-bounds.ts';
@@ -27,7 +27,8 @@ export async function reconcileCall(
 ): Promise<Settlement> {
   const call: SettlingCall = { facts, scope, machine: restoredMachine(facts, scope) };
   const bound = scope.binding.byName(facts.called.data.toolName);
-  if (bound?.runtimeOwned === true) return settleInterrupted(call);
+  if (bound?.waitsForSessions === true) return reattach(call, bound);
+  if (bound?.runtimeOwned === true || facts.dispatched?.data.own === true) return settleInterrupted(call);
   if (decision === 'block') {
     const asked = bound === undefined ? UNKNOWN : await askTool(call, bound);
     return followAnswer(call, bound, asked);
@@ -36,6 +37,17 @@ export async function reconcileCall(
   if (decision === 'retry') return retry(call, bound, 'retry');
   const made = materializeOutput(asIs(facts), decision.settle, scope.limits);
   return settleBy(call, 'settle', 'success', made.output);
+}
+
+/** Takes its place among the calls that may run at once; nobody can skip what was entered before. */
+async function reattach(call: SettlingCall, bound: BoundTool): Promise<Settlement> {
+  const slot = await call.scope.enterSlot(call.facts.callId);
+  if (slot.type === 'detached') return slot;
+  try {
+    return await reattachCall(call, bound);
+  } finally {
+    if (slot.type === 'place') slot.leave();
+  }
 }
 
 const UNKNOWN: ReconcileResult<unknown> = { type: 'unknown' };
@@ -68,8 +80,10 @@ async function askTool(call: SettlingCall, bound: BoundTool): Promise<ReconcileR
     graceMs: scope.limits.tools.graceMs,
     signal: scope.signal,
     // As in dispatch: the run checked the context type where the agent was given.
-    enter: (signal) =>
-      reconcile(validation.value, toolContext(call, operationId, signal) as ToolContext<never>),
+    enter: (signal) => {
+      const ctx: ToolContext = toolContext(call, operationId, signal);
+      return reconcile(validation.value, ctx as ToolContext<never>);
+    },
     onAborting: () => undefined,
     onLate: () => undefined,
   });

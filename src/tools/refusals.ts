@@ -24,6 +24,7 @@ export interface Refusal {
     | 'unknown-tool'
     | 'tool-choice-none'
     | 'tool-call-budget'
+    | 'handoff-not-taken'
     | 'gate-refused'
     | 'denied'
     | 'expired'
@@ -53,6 +54,8 @@ export interface RefusalScope {
   readonly cutOff: boolean;
   /** The request forbade calls. */
   readonly toolsForbidden: boolean;
+  /** The agent that took over in this turn already, if one did. */
+  takenBy(call: CallFacts): string | undefined;
   /** Takes one call from the budget of the run, or says which budget is used up. */
   reserveCall(): string | undefined;
 }
@@ -80,6 +83,8 @@ export function refusalOf(call: CallFacts, scope: RefusalScope): Refusal | undef
   if (availability === 'withdrawn') return { code: 'withdrawn', text: withdrawnText(toolName) };
   if (availability === 'hidden') return { code: 'not-active', text: notActiveText(bound, scope.discovery) };
   if (scope.toolsForbidden) return { code: 'tool-choice-none', text: forbiddenText(name) };
+  const taker = bound.handsOver === true ? scope.takenBy(call) : undefined;
+  if (taker !== undefined) return { code: 'handoff-not-taken', text: notTakenText(name, taker) };
   const budget = scope.reserveCall();
   if (budget !== undefined) return { code: 'tool-call-budget', text: budgetText(name, budget) };
   return undefined;
@@ -134,6 +139,10 @@ export function withdrawnText(toolName: string): string {
 
 function forbiddenText(name: string): string {
   return `${name} did not run: no further tool calls are possible. Answer with what is known.`;
+}
+
+function notTakenText(name: string, taker: string): string {
+  return `${name} was not taken: the conversation was handed over to ${safeName(taker)} before it.`;
 }
 
 function budgetText(name: string, budget: string): string {

@@ -57,6 +57,8 @@ export interface SettlementScope extends RefusalScope {
   enterSlot(callId: string): Promise<CallSlot>;
   /** A call waits for a person from now on; `again`: as it did in an earlier process. */
   onParked(callId: string, again: boolean): void;
+  /** Sessions below a call wait for a person from now on, or do not any more. */
+  onSuspended(callId: string, isSuspended: boolean): void;
   /** An abandoned implementation came back; its result is dropped. */
   onLate(record: NewRecord): void;
 }
@@ -73,9 +75,9 @@ export type CallSlot =
 export type Settlement =
   | { readonly type: 'settled'; readonly endsTurn: boolean }
   | { readonly type: 'refused' }
-  /** Still open in the ledger: the turn leaves this process while a person is asked. */
+  /** Still open in the ledger: the turn leaves this process while a person is asked, here or in a session below. */
   | { readonly type: 'detached' }
-  /** An earlier process entered it and its outcome is unknown: it stays open until somebody decides. */
+  /** Its outcome, or one in a session below, is unknown: it stays open until somebody decides. */
   | { readonly type: 'indeterminate' };
 
 /** A call under settlement. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { TurnEvent } from '../../machines/turn.ts';
 import type { TurnId } from '../ids.ts';
 import type { JsonObject, UserPart } from '../ledger/content.ts';
-import type { NewRecord } from '../ledger/records.ts';
+import type { NewRecord, RecordData } from '../ledger/records.ts';
 import {
   activatedNames,
   type CallFacts,
@@ -11,9 +11,11 @@ import {
   type TurnFacts,
 } from '../ledger/turn-facts.ts';
 import { ApprovalDesk } from '../tools/approvals.ts';
+import type { BoundTool } from '../tools/binding.ts';
 import { createLoopGate } from '../tools/loop-gate.ts';
 import type { IndeterminateDecision } from '../tools/reconcile-call.ts';
 import { causeText } from './close-turn.ts';
+import { createPersonWatch } from './person-watch.ts';
 import type { BudgetOptions } from './run-budget.ts';
 import { createSteeringQueue } from './steering-queue.ts';
 import { createStopSignal, type StopCause } from './stop-signal.ts';
@@ -21,6 +23,7 @@ import { calibrate, createTokenEstimate, type TokenEstimate } from './token-esti
 import { projectTools } from './tool-projection.ts';
 import type { AnsweredStep, Stage, TurnEntry } from './turn-loop.ts';
 import type { RunScope, TurnPlan, TurnScope, TurnSession } from './turn-scope.ts';
+import { hasYielded } from './yield-turn.ts';
 import { createTurnTools } from './turn-tools.ts';
 import { createUsageMeter } from './usage-meter.ts';
 import { tallyTurn } from './usage-tally.ts';
@@ -33,7 +36,18 @@ export interface ScopeParts {
   readonly session: TurnSession;
   /** Earlier turns of the session. */
   readonly history: readonly TurnFacts[];
+  /** Tools the turn has beside those of its agent: in every request, by name. Called once, for this turn. */
+  requiredTools?(scope: () => TurnScope): readonly BoundTool[];
+  /** Told when calls of the turn begin to wait for a person, and when none does any more. */
+  onWaiting?(isWaiting: boolean): void;
+  /** Id of the record that the turn is opened for. */
+  readonly cause?: string;
+  /** What of its schedule the turn is told of. */
+  readonly wake?: WakeData;
 }
+
+/** The state of a schedule that a turn is opened for. */
+export type WakeData = NonNullable<RecordData<'turn.opened'>['wake']>;
 
 /** The scope of a new turn: nothing activated, nothing remembered, nothing counted. */
 export function createTurnScope(parts: ScopeParts): TurnScope {
@@ -62,6 +76,11 @@ export function restoreTurnScope(
     scope.turnUsage.note(scope.plan.agent, usage, complete);
   }
   scope.progress.toolCalls = facts.calls.size;
+  if (facts.handoff !== undefined) {
+    const { to, child: session, input } = facts.handoff.data;
+    scope.progress.handoff = { to, session, input };
+  }
+  scope.progress.yields = hasYielded(facts);
   return scope;
 }
 
@@ -96,12 +115,16 @@ function makeScope(
     input: { turnId, agentId: session.sessionId, maxSteps: plan.limits.steps },
     ...(replay === undefined ? {} : { replay }),
   });
+  const people = createPersonWatch((isWaiting) => parts.onWaiting?.(isWaiting));
   const approvals = new ApprovalDesk({
     turnId,
     clock: session.clock,
     sessionMemory: session.memory,
     commit: (batch) => session.log.commit(batch),
-    onResolved: (callId, decision) => machine.send({ type: 'APPROVAL_RESOLVED', callId, decision }),
+    onResolved(callId, decision) {
+      machine.send({ type: 'APPROVAL_RESOLVED', callId, decision });
+      people.remove();
+    },
   });
   const stop = createStopSignal(
     (cause) => {
@@ -112,9 +135,12 @@ function makeScope(
     },
     () => machine.send({ type: 'STOP_AFTER_STEP' }),
   );
-  return {
-    ...parts,
+  const scope: TurnScope = {
+    turnId,
+    plan,
+    session,
     machine,
+    people,
     stop,
     approvals,
     loopGate: createLoopGate(plan.limits.tools.identicalFailures),
@@ -127,6 +153,7 @@ function makeScope(
       gate: (subject, signal) => plan.gates.run('beforeActivation', subject, signal),
       history: parts.history,
       activated: before.activated,
+      required: parts.requiredTools?.(() => scope) ?? [],
     }),
     fromSeq: before.fromSeq,
     progress: {
@@ -140,6 +167,7 @@ function makeScope(
     turnUsage: createUsageMeter(),
     run,
   };
+  return scope;
 }
 
 function sendStop(send: (event: TurnEvent) => boolean, cause: StopCause): void {
@@ -192,21 +220,23 @@ export function openingEntry(
   input: readonly UserPart[],
   before: readonly NewRecord[],
 ): TurnEntry {
-  const { plan, run, turnId } = parts;
+  const { plan, run, turnId, cause, wake } = parts;
   const opened: NewRecord = {
     type: 'turn.opened',
     turn: turnId,
+    ...(cause === undefined ? {} : { cause }),
     data: {
       ordinal,
       run: run.runId,
       input: [...input],
-      bound: plan.binding.tools.map((bound) => bound.name),
+      bound: [...plan.binding.tools.map((bound) => bound.name), ...plan.required],
       boundHash: plan.binding.hash,
       discovery: plan.discovery.preset,
       model: plan.model.modelId,
       instructionsHash: createHash('sha256').update(plan.instructions).digest('hex'),
       budget: finiteBounds(run.budget.options),
       ...(plan.ceiling === undefined ? {} : { ceiling: [...plan.ceiling] }),
+      ...(wake === undefined ? {} : { wake }),
     },
   };
   return { records: [...before, opened], stage: { type: 'project' }, events: [{ type: 'OPENED' }] };

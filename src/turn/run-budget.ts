@@ -56,9 +56,12 @@ export interface RunBudget {
   /** `isFirst` for the first refusal of the run: the others say nothing new. */
   reserveCall(): (BudgetRefusal & { readonly isFirst: boolean }) | undefined;
   /** Takes an agent, within the bound that holds where it is asked for. */
-  reserveAgent(limit: number): BudgetRefusal | undefined;
+  reserveAgent(limit: number): TreeRefusal | undefined;
+  /** Gives an agent back that was taken and never wanted in earnest. */
+  releaseAgent(): void;
   /** Takes a handoff, within the bound that holds where it is made. */
   reserveHandoff(limit: number): TreeRefusal | undefined;
+  releaseHandoff(): void;
   /** Whether tokens or money are used up, with reports that are not counted yet. */
   isSpent(uncounted: readonly Usage[]): boolean;
   /** Counts what a step reported. */
@@ -121,6 +124,12 @@ export function createRunBudget(options: BudgetOptions): RunBudget {
       if (used.agents >= limit) return { budget: 'agents', limit, used: used.agents };
       used.agents += 1;
       return undefined;
+    },
+    releaseAgent() {
+      used.agents -= 1;
+    },
+    releaseHandoff() {
+      used.handoffs -= 1;
     },
     reserveHandoff(limit) {
       if (used.handoffs >= limit) return { budget: 'handoffs', limit, used: used.handoffs };

@@ -36,12 +36,12 @@ export type CallsEnd =
  * @throws SwarmError of the first commit that failed
  */
 export async function settleStep(scope: TurnScope, step: StepCalls): Promise<CallsEnd> {
-  const open = step.calls.filter((call) => !hasResult(call));
+  const { entered: before, fresh: now, last } = inOrder(scope, step);
   const slots = createCallSlots(
     scope.plan.limits.toolConcurrency,
     () => scope.steering.size > 0 || scope.stop.signal.aborted,
   );
-  const watch = createParkWatch(scope, slots, new Set(open.map((call) => call.callId)));
+  const watch = createParkWatch(scope, slots, new Set([...before, ...now].map(({ callId }) => callId)));
   const settlement = settlementScope(scope, step, { slots, watch });
   const settle = (call: CallFacts) =>
     settleOne(call, settlement, step).then(
@@ -56,14 +56,38 @@ export async function settleStep(scope: TurnScope, step: StepCalls): Promise<Cal
         return { type: 'broken', error };
       },
     );
-  const entered = await settleEntered(open.filter(isEntered), scope, settle);
+  const entered = await settleEntered(before, scope, settle);
   if (entered.some(isLost)) {
     // From here on the turn pauses: a stop that comes now finds nothing to stop.
     scope.stop.seal();
     return callsEnd(entered, step);
   }
-  const fresh = await Promise.all(open.filter((call) => !isEntered(call)).map(settle));
-  return callsEnd([...entered, ...fresh], step);
+  const results = [...entered, ...(await Promise.all(now.map(settle)))];
+  // One that stays open may still need the turn: nobody takes over before it has its result.
+  if (results.some(isOpen)) return callsEnd(results, step);
+  for (const call of last) results.push(await settle(call));
+  return callsEnd(results, step);
+}
+
+interface OrderedCalls {
+  /** An earlier process entered them, and they may have acted: they come first. */
+  readonly entered: readonly CallFacts[];
+  readonly fresh: readonly CallFacts[];
+  /** What hands the turn over, in call order. */
+  readonly last: readonly CallFacts[];
+}
+
+function inOrder({ tools }: TurnScope, { calls }: StepCalls): OrderedCalls {
+  const open = calls.filter((call) => !hasResult(call));
+  const boundOf = (call: CallFacts) => tools.binding.byName(call.called.data.toolName);
+  const isLast = (call: CallFacts) => boundOf(call)?.handsOver === true;
+  // Sessions of an earlier process are found again: nobody has to decide on them, so nothing waits for that.
+  const isUnknown = (call: CallFacts) => isEntered(call) && boundOf(call)?.waitsForSessions !== true;
+  return {
+    entered: open.filter((call) => isUnknown(call) && !isLast(call)),
+    fresh: open.filter((call) => !isUnknown(call) && !isLast(call)),
+    last: open.filter(isLast),
+  };
 }
 
 type Settled =
@@ -73,6 +97,11 @@ type Settled =
 /** Has T1 and no T2: an earlier process entered it. It is decided on, never run on its own. */
 function isEntered(call: CallFacts): boolean {
   return callStatus(call) === 'dispatched';
+}
+
+/** Has no outcome yet: the turn pauses with it. One that could not be written ends the turn. */
+function isOpen(one: Settled): boolean {
+  return one.type === 'broken' || one.result.type === 'detached' || one.result.type === 'indeterminate';
 }
 
 function isLost(one: Settled): boolean {
@@ -106,6 +135,9 @@ function isStopped({ stop }: TurnScope): boolean {
 /** In a turn that was stopped, a call whose outcome is unknown is given up. */
 async function settleOne(call: CallFacts, scope: SettlementScope, step: StepCalls): Promise<Settlement> {
   if (!isEntered(call)) return settleCall(call, scope);
+  const bound = scope.binding.byName(call.called.data.toolName);
+  // Entered once more also where the turn was stopped: its sessions have to be stopped as well.
+  if (bound?.waitsForSessions === true) return reconcileCall(call, scope, 'block');
   if (!scope.signal.aborted) {
     return reconcileCall(call, scope, step.decisions.get(call.callId) ?? 'block');
   }
@@ -176,6 +208,19 @@ function stepAdmission({ tools }: TurnScope, { calls }: StepCalls): StepAdmissio
   return admission;
 }
 
+/** Who took over already; the event says that this one did not. */
+function takenBy({ progress, session, turnId }: TurnScope, call: CallFacts): string | undefined {
+  const { handoff } = progress;
+  if (handoff === undefined) return undefined;
+  const to = call.called.data.toolName.replace(/^transfer_to_/, '');
+  const place = { turn: turnId, step: call.stepId, call: call.callId };
+  // The refusal itself is committed after it, which is where a store that fails is told.
+  session.log
+    .commit([{ type: 'handoff.refused', ...place, data: { to, reason: 'not-taken' } }])
+    .catch(() => undefined);
+  return handoff.to;
+}
+
 function reserveCall({ run, session, turnId }: TurnScope): string | undefined {
   const refusal = run.budget.reserveCall();
   // The refusal itself is committed after it, which is where a store that fails is told.
@@ -220,12 +265,20 @@ function settlementScope(scope: TurnScope, step: StepCalls, { slots, watch }: St
     toolsForbidden: step.toolsForbidden,
     commit: (batch) => session.log.commit(batch),
     gate: (name, subject) => plan.gates.run(name, subject, scope.stop.signal),
+    takenBy: (call) => takenBy(scope, call),
     reserveCall: () => reserveCall(scope),
     enterSlot: (callId) => slots.enter(callId),
     onParked(callId, again) {
       // A restored turn counts those that waited before.
       if (!again) machine.send({ type: 'CALL_PARKED', callId });
+      scope.people.add();
       watch.parked();
+    },
+    onSuspended(callId, isSuspended) {
+      if (isSuspended) machine.send({ type: 'CALL_PARKED', callId });
+      else machine.send({ type: 'APPROVAL_RESOLVED', callId, decision: 'approve' });
+      if (isSuspended) scope.people.add();
+      else scope.people.remove();
     },
     onLate: (record) => session.report(record),
   };

@@ -14,6 +14,7 @@ import type { StopCause } from './stop-signal.ts';
 import { invalidOutput, judgeOutput, type OutputVerdict } from './structured-output.ts';
 import { takeStep } from './take-step.ts';
 import type { TurnScope } from './turn-scope.ts';
+import { isYield } from './yield-turn.ts';
 
 /** Calls of the step last taken, and how its answer ended. */
 export interface AnsweredStep {
@@ -197,6 +198,16 @@ async function pause(scope: TurnScope, calls: Extract<CallsEnd, { type: 'paused'
 }
 
 async function decide(scope: TurnScope, step: AnsweredStep): Promise<Next> {
+  const { handoff } = scope.progress;
+  if (handoff !== undefined) {
+    if (scope.stop.cause !== undefined) return end(await closeTurn(scope, scope.stop.cause));
+    const target = handoff.to;
+    return end(await finishTurn(scope, { status: 'handed-off', stopReason: 'handoff', target }));
+  }
+  if (scope.progress.yields === true && isYield(step.calls)) {
+    if (scope.stop.cause !== undefined) return end(await closeTurn(scope, scope.stop.cause));
+    return end(await finishTurn(scope, { status: 'yielded', stopReason: 'graph-yield' }));
+  }
   const output = await outputOf(scope, step);
   if (output.type === 'failed') scope.stop.stop({ type: 'failed', failure: output.failure });
   const goesOn = scope.stop.cause === undefined && (await wantsAnotherStep(scope, step, output));

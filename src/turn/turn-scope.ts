@@ -18,6 +18,7 @@ import type { CachedPrefix } from './cache-watch.ts';
 import type { CompactionPlan } from './compaction.ts';
 import type { Conversation } from './conversation.ts';
 import type { LeftStep } from './left-step.ts';
+import type { PersonWatch } from './person-watch.ts';
 import type { RunBudget } from './run-budget.ts';
 import type { SteeringQueue } from './steering-queue.ts';
 import type { StopSignal } from './stop-signal.ts';
@@ -34,6 +35,8 @@ export interface TurnPlan {
   readonly settings: ModelSettings;
   /** What the turn opens with; live tools may change it between two steps. */
   readonly binding: Binding;
+  /** Names of tools the turn has beside those of the binding. */
+  readonly required: readonly string[];
   /** Names the run may use at most, where it has a ceiling. */
   readonly ceiling?: readonly string[];
   /** Tools that come and go. Absent: the binding stays what it is. */
@@ -104,6 +107,7 @@ export interface TurnScope {
   readonly loopGate: LoopGate;
   readonly steering: SteeringQueue;
   readonly tools: TurnTools;
+  readonly people: PersonWatch;
   readonly progress: TurnProgress;
   readonly context: ContextState;
   /** Usage of this turn alone. */
@@ -140,6 +144,8 @@ export interface TurnProgress {
   readonly rejectedOutputs: Set<string>;
   /** Who takes over when the turn ends; set once that is durable. */
   handoff?: { readonly to: string; readonly session: string; readonly input: string };
+  /** The last step gave way to the schedule of the agent; set once that is durable. */
+  yields?: boolean;
   /** The step an earlier process left open, until it is taken up or ended. */
   leftStep?: LeftStep | undefined;
 }

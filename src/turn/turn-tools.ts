@@ -67,6 +67,8 @@ export interface TurnToolsOptions {
   readonly history: readonly TurnFacts[];
   /** Names activated before this process took the turn over. */
   readonly activated: readonly string[];
+  /** Tools of the runtime that are in every request. */
+  readonly required: readonly BoundTool[];
 }
 
 export function createTurnTools(options: TurnToolsOptions): TurnTools {
@@ -80,7 +82,7 @@ export function createTurnTools(options: TurnToolsOptions): TurnTools {
   let set = toolSet(parts);
   const showReader = () => {
     if (parts.required.includes(reader)) return;
-    parts.required.unshift(reader);
+    parts.required.push(reader);
     set = toolSet(parts);
   };
   const boundOf = (names: Iterable<string>) => [...names].flatMap((name) => set.binding.byName(name) ?? []);
@@ -131,7 +133,8 @@ interface Parts {
 
 function partsOf(options: TurnToolsOptions): Parts {
   const { plan, turnId, session, context, gate } = options;
-  const required = plan.output?.mode === 'submit' ? [plan.output.contract.submit] : [];
+  const required = [...options.required];
+  if (plan.output?.mode === 'submit') required.push(plan.output.contract.submit);
   const { sessionId, agentPath, clock } = session;
   const roster = createToolRoster(turnId, plan, { agent: plan.agent, agentPath, sessionId, context });
   const { catalogue } = roster;
@@ -223,8 +226,12 @@ function toolSet({ roster, discovery, required, found: { activated } }: Parts): 
   for (const name of activated) if (!catalogue.isDeferred(name)) activated.delete(name);
   return {
     binding: withRuntimeTools(roster.binding, catalogue, [...own, ...required]),
-    standing: [...[...catalogue.direct, ...own].sort((a, b) => (a.name < b.name ? -1 : 1)), ...required],
+    standing: [...inOrder([...catalogue.direct, ...own]), ...inOrder(required)],
   };
+}
+
+function inOrder(tools: readonly BoundTool[]): readonly BoundTool[] {
+  return [...tools].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 function replayed(catalogue: Catalogue, history: readonly TurnFacts[]): readonly string[] {
@@ -252,10 +259,11 @@ function withRuntimeTools(binding: Binding, catalogue: Catalogue, own: readonly 
   const base = narrowBinding(binding, applicable);
   if (own.length === 0) return base;
   const byName = new Map(own.map((bound) => [bound.name, bound]));
+  const byWireName = new Map(own.map((bound) => [bound.definition.name, bound]));
   return {
     tools: [...base.tools, ...own],
     hash: base.hash,
     byName: (name) => byName.get(name) ?? base.byName(name),
-    byWireName: (wireName) => byName.get(wireName) ?? base.byWireName(wireName),
+    byWireName: (wireName) => byWireName.get(wireName) ?? base.byWireName(wireName),
   };
 }
