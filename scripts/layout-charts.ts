@@ -72,10 +72,19 @@ function layoutChart(machine: AnyStateMachine): ChartLayout {
     const found: readonly Point[] = graph.edge(from, to)?.points ?? [];
     const points =
       isSide || found.length === 0 ? bow(states, arrow) : found.map(({ x, y }) => at(x + shiftX, y + shiftY));
-    return { from, to, events, isSide, points: from === to ? [] : points };
+    return { from, to, events, isSide, points: from === to ? [] : points, label: at(0, 0) };
   });
   const description = machine.root.description ?? '';
-  return { id: machine.id, description, width, height, states, moves, anywhere: anywhereOf(machine) };
+  const labelled = withLabels(moves, states);
+  return {
+    id: machine.id,
+    description,
+    width,
+    height,
+    states,
+    moves: labelled,
+    anywhere: anywhereOf(machine),
+  };
 }
 
 interface Point {
@@ -175,6 +184,58 @@ function stateOf(
     width: round(width),
     height: round(height),
   };
+}
+
+const LABEL_CHAR_WIDTH = 6.1;
+const LABEL_HEIGHT = 12;
+/** Room for `×12` behind the name. */
+const LABEL_SPARE = 22;
+/** Where on a line a label is tried, its middle first. */
+const LABEL_PLACES = [0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78];
+
+/** Gives each move a place for its longest event that covers no state and no other label, as far as there is one. */
+function withLabels(moves: readonly ChartMove[], states: readonly ChartState[]): readonly ChartMove[] {
+  const taken: Box[] = states.map(({ x, y, width, height }) => ({ x, y, width, height }));
+  return moves.map((move) => {
+    if (move.points.length === 0) return move;
+    const width = Math.max(...move.events.map(({ length }) => length)) * LABEL_CHAR_WIDTH + LABEL_SPARE;
+    const boxes = LABEL_PLACES.flatMap((place) => {
+      const [x, y] = pointOn(move.points, place);
+      return [0, width / 2 - 4, 4 - width / 2].map((shift): Box => {
+        return { x: x + shift - width / 2, y: y - LABEL_HEIGHT / 2, width, height: LABEL_HEIGHT };
+      });
+    });
+    const costs = boxes.map((box) => taken.reduce((sum, other) => sum + overlap(box, other), 0));
+    const best = boxes[costs.indexOf(Math.min(...costs))];
+    if (best === undefined) return move;
+    // What is off the usual way is seldom drawn, and keeps no place free.
+    if (!move.isSide) taken.push(best);
+    return { ...move, label: at(best.x + width / 2, best.y + LABEL_HEIGHT - 3) };
+  });
+}
+
+/** The point at a share of the length of a line. */
+function pointOn(points: ChartMove['points'], share: number): readonly [number, number] {
+  const lengths = points.map(([x, y], index) => {
+    const [px, py] = points[index - 1] ?? [x, y];
+    return Math.hypot(x - px, y - py);
+  });
+  let rest = lengths.reduce((sum, length) => sum + length, 0) * share;
+  for (const [index, [x, y]] of points.entries()) {
+    const length = lengths[index] ?? 0;
+    if (rest <= length && length > 0) {
+      const [px, py] = points[index - 1] ?? [x, y];
+      return [px + ((x - px) * rest) / length, py + ((y - py) * rest) / length];
+    }
+    rest -= length;
+  }
+  return points.at(-1) ?? [0, 0];
+}
+
+function overlap(a: Box, b: Box): number {
+  const width = Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x);
+  const height = Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y);
+  return Math.max(0, width) * Math.max(0, height);
 }
 
 /** The size of the drawing, and how far it has to be moved: edges may leave the box that the layout names. */

@@ -34,4 +34,6 @@ export interface ChartMove {
   /** It leaves the way that goes well: drawn when it was taken, or when somebody points at its state. */
   readonly isSide: boolean;
   readonly points: readonly (readonly [x: number, y: number])[];
+  /** Middle of the base line of what is written at it. */
+  readonly label: readonly [x: number, y: number];
 }

@@ -195,17 +195,9 @@ function drawMove({ from, to, events, points, isSide }: ChartMove): SVGElement {
   );
 }
 
-/** Where the event of a move stands when it was taken. Of two moves between the same states each has its side. */
-function drawLabel({ from, to, points }: ChartMove): SVGElement {
-  const [x, y] = points[Math.floor(points.length / 2)] ?? [0, 0];
-  const isUpward = (points.at(-1)?.[1] ?? 0) < (points[0]?.[1] ?? 0);
-  return svg('text', {
-    class: 'move-label',
-    'data-move': `${from} ${to}`,
-    x,
-    y: isUpward ? y + 11 : y - 2,
-    'text-anchor': 'middle',
-  });
+/** Where the event of a move stands when it was taken. */
+function drawLabel({ from, to, label: [x, y] }: ChartMove): SVGElement {
+  return svg('text', { class: 'move-label', 'data-move': `${from} ${to}`, x, y, 'text-anchor': 'middle' });
 }
 
 /** A line through all points that bends softly. */

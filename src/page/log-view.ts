@@ -1,5 +1,6 @@
 import type { RunEvent } from '../events/event-schemas.ts';
-import { el, fill, shownText } from './dom.ts';
+import { el, fill } from './dom.ts';
+import { eventWords } from './event-words.ts';
 import { count, formatTime } from './format.ts';
 import type { Store } from './store.ts';
 import type { View } from './view.ts';
@@ -160,7 +161,7 @@ function drawRow(
     el('span', { class: 'log-time' }, formatTime(Date.parse(event.ts))),
     el('span', { class: 'log-agent' }, event.agent),
     el('span', { class: `log-type${isBad(event) ? ' is-bad' : ''}` }, event.type),
-    el('span', { class: 'log-words' }, wordsOf(event)),
+    el('span', { class: 'log-words' }, eventWords(event)),
   );
 }
 
@@ -175,16 +176,4 @@ function isBad(event: RunEvent): boolean {
     'child.lost',
     'tool.indeterminate',
   ].includes(event.type);
-}
-
-/** The facts of an event on one line: names, states and numbers, not hashes and digests. */
-function wordsOf(event: RunEvent): string {
-  const words = Object.entries(event.data).flatMap(([name, value]) => {
-    if (name === 'digests' || /hash|sha256|operationId|Hash$/i.test(name)) return [];
-    if (typeof value === 'string') return [`${name} ${value.slice(0, 80)}`];
-    if (typeof value === 'number' || typeof value === 'boolean') return [`${name} ${value}`];
-    if (Array.isArray(value)) return [`${name} ${value.length}`];
-    return [];
-  });
-  return shownText(words.join('  '), 240).replaceAll('\n', ' ');
 }
