@@ -10,6 +10,32 @@ export {
   defineAgent,
   isAgent,
 } from './agent/define-agent.ts';
+export { type AnyGraph, defineGraph, type Graph, type GraphDefinition } from './graph/define-graph.ts';
+export {
+  type AnySwarm,
+  defineSwarm,
+  type Swarm,
+  type SwarmDefinition,
+  type SwarmMode,
+} from './graph/define-swarm.ts';
+export type {
+  Branch,
+  GraphBuilder,
+  InputMapper,
+  ItemsOf,
+  JoinInput,
+  JoinOptions,
+  LoopOptions,
+  MapOptions,
+  NodeOptions,
+} from './graph/graph-builder.ts';
+export type {
+  NodeContext,
+  NodeFunction,
+  NodeSettings,
+  NodeTarget,
+  RetryOptions,
+} from './graph/node-target.ts';
 export type { AiTool } from './model/ai-tool.ts';
 export { type AskUserOptions, askUser, type Question } from './tools/ask-user.ts';
 export { defineTool } from './tools/define-tool.ts';
