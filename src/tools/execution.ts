@@ -15,6 +15,7 @@ export interface ExecutionOptions {
   /** Enters the implementation. Called exactly once, with the signal it should heed. */
   readonly enter: (signal: AbortSignal) => unknown;
   readonly clock: Clock;
+  /** `Infinity` = no limit, for either. */
   readonly timeoutMs: number;
   readonly graceMs: number;
   /** Ends the execution from outside: cancel, fencing, close. */
@@ -50,10 +51,12 @@ export function executeWithin(options: ExecutionOptions): Promise<Execution> {
       aborted = cause;
       clock.clearTimeout(timer);
       options.onAborting(cause);
-      timer = clock.setTimeout(() => {
-        abandonedAtMs = clock.monotonicMs();
-        finish({ type: 'abandoned', aborted: cause });
-      }, options.graceMs);
+      if (Number.isFinite(options.graceMs)) {
+        timer = clock.setTimeout(() => {
+          abandonedAtMs = clock.monotonicMs();
+          finish({ type: 'abandoned', aborted: cause });
+        }, options.graceMs);
+      }
       own.abort(abortReason(cause));
     };
     const onAbort = () => abort('aborted');
