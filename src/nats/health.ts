@@ -1,5 +1,23 @@
+import { z } from 'zod';
 import { NATS_LIMITS } from '../limits.ts';
 import type { NatsClient } from './client.ts';
+
+/** What a publisher says of itself. */
+export const healthSchema = z.object({
+  v: z.literal(1),
+  state: z.enum(['connected', 'degraded', 'down', 'disabled']),
+  /** Why it is not well. */
+  message: z.string().optional(),
+  /** Records of the ledger that did not arrive, and since when, in milliseconds of the wall clock. */
+  lag: z.number(),
+  since: z.number().optional(),
+  stored: z.number(),
+  duplicates: z.number(),
+  skipped: z.number(),
+  dropped: z.number(),
+  goBacks: z.number(),
+  at: z.string(),
+});
 
 /** Tells the bus how a publisher is doing. */
 export interface HealthBeat {
