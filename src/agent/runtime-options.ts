@@ -16,6 +16,8 @@ export interface OtherDefinition {
   readonly name: string;
   /** Agents that work in it. */
   readonly agents: readonly AnyAgent[];
+  /** Of a swarm: the agent that schedules the work. */
+  readonly supervisor?: AnyAgent;
 }
 
 /** Options of `createRuntime`. */

@@ -72,6 +72,8 @@ export const EVENT_DATA = {
       model: text,
       instructionsHash: hash,
       budget: jsonObjectSchema.optional(),
+      /** Set where nobody spoke: a supervisor is told of its schedule. */
+      wake: z.object({ version: count, position: count, attempt: count }).optional(),
     },
     { input: z.array(userPartSchema) },
   ),

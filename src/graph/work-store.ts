@@ -155,10 +155,11 @@ export class WorkStore {
   #route(from: WorkState, to: OperatorState): void {
     const work = `${to.spec.operator}<${from.work}`;
     if (this.works.has(work)) return;
-    const { operator } = to.spec;
+    const { operator, instruction } = to.spec;
     // A result that came before the operator counts as of its update: results keep the order of their works.
     const order: WorkOrder = [Math.max(to.revision, from.order[0]), from.order[1], from.order[2]];
-    const made = this.addWork({ work, operator, inputs: [from.work], onError: 'fail' }, order);
+    const spec: WorkSpec = { work, operator, inputs: [from.work], onError: 'fail' };
+    const made = this.addWork(instruction === undefined ? spec : { ...spec, instruction }, order);
     if (to.stopped !== undefined) this.stop(made, to.stopped, false);
   }
 

@@ -89,6 +89,17 @@ export const RECORD_DATA = {
     budget: jsonObjectSchema.optional(),
     /** Names the run may use at most, where it was given a ceiling: holds for live tools that come later too. */
     ceiling: z.array(text).optional(),
+    /** Set where nobody spoke: a supervisor is told of its schedule. */
+    wake: z
+      .strictObject({
+        /** Facts of the schedule it is told of. */
+        version: count,
+        /** Position in the session up to which it is told. */
+        position: count,
+        /** Counts the turns that were opened to tell it, from 1. */
+        attempt: count,
+      })
+      .optional(),
   }),
   'turn.paused': z.strictObject({ reason: z.enum(['approval', 'indeterminate']), open: z.array(id) }),
   'turn.resumed': z.strictObject({ run: id }),
@@ -319,10 +330,14 @@ export const RECORD_DATA = {
   ...CHILD_RECORD_DATA,
 
   'budget.exceeded': z.strictObject({ budget: text, limit: z.number(), used: z.number() }),
+  /** `hook` may be {@link ALL_EFFECTS}. */
   'effect.done': z.strictObject({ hook: text, fact: id }),
   'message.received': z.strictObject({ from: text, parts: z.array(userPartSchema) }),
   'message.refused': z.strictObject({ from: text, reason: text }),
 } as const;
+
+/** In the place of an effect: no effect of the fact is to run, as the session it was taken over from ran them. */
+export const ALL_EFFECTS = '*';
 
 /** The closed set of record types this version writes. */
 export type RecordType = keyof typeof RECORD_DATA;

@@ -1,0 +1,98 @@
+import type { JsonObject, JsonValue } from '../ledger/content.ts';
+import { cutChars, safeText } from '../tools/safe-text.ts';
+import { admit } from './admission.ts';
+import type { OperatorDriver } from './operator-driver.ts';
+import { operatorStatus } from './schedule-view.ts';
+import { itemStatus, swarmStatus, worksInOrder } from './swarm-status.ts';
+import { isSettled, type OperatorState, type WorkState } from './work-state.ts';
+
+/** Works, operators and the like that one view shows of each kind. */
+const MAX_SHOWN = 64;
+/** Characters of an instruction in a view, and of one in the result of an update. */
+const VIEW_CHARS = 2_000;
+const BRIEF_CHARS = 160;
+
+/** How much of the graph a supervisor is shown. */
+export type ViewDetail = 'full' | 'brief';
+
+/**
+ * The graph as a supervisor is shown it: what is open, what ended last, who is at work. Bounded, with counts of what
+ * was left out; cost O(works).
+ */
+export function graphView(driver: OperatorDriver, detail: ViewDetail): JsonObject {
+  const { schedule } = driver;
+  const works = worksInOrder(schedule);
+  const open = works.filter(({ status }) => !isSettled(status));
+  const ended = driver.live.lastSettled(MAX_SHOWN);
+  const deferred = deferReasons(driver);
+  const show = (work: WorkState) => workView(work, driver, { detail, deferred: deferred.get(work) });
+  const operators = [...schedule.operators.values()];
+  const { status, counts } = swarmStatus(schedule, (work) => driver.isBlocked(work));
+  return {
+    status: schedule.status,
+    attention: status === 'needs_attention',
+    counts: { ...counts },
+    open_works: open.slice(0, MAX_SHOWN).map(show),
+    ended_works: ended.map(show),
+    ...(detail === 'brief' ? {} : { operators: operators.slice(-MAX_SHOWN).map(operatorView) }),
+    ...(schedule.finish === undefined ? {} : { finished: { result_ids: [...schedule.finish.results] } }),
+    omitted: {
+      open_works: Math.max(0, open.length - MAX_SHOWN),
+      ended_works: works.length - open.length - ended.length,
+      ...(detail === 'brief' ? {} : { operators: Math.max(0, operators.length - MAX_SHOWN) }),
+    },
+  };
+}
+
+/** One page of all works in their order; `undefined` for a cursor that is of another state of the graph. */
+export function graphPage(driver: OperatorDriver, cursor: string | undefined): JsonObject | undefined {
+  const works = worksInOrder(driver.schedule);
+  const [size, offset] = (cursor ?? `${works.length}.0`).split('.').map(Number);
+  if (size !== works.length || offset === undefined || !(offset >= 0)) return undefined;
+  const page = works.slice(offset, offset + MAX_SHOWN);
+  const deferred = deferReasons(driver);
+  const next = offset + page.length;
+  return {
+    works: page.map((work) => workView(work, driver, { detail: 'full', deferred: deferred.get(work) })),
+    returned: page.length,
+    total: works.length,
+    ...(next < works.length ? { next_cursor: `${works.length}.${next}` } : {}),
+  };
+}
+
+function deferReasons({ schedule, limits }: OperatorDriver): ReadonlyMap<WorkState, string> {
+  const { deferred } = admit(schedule, limits);
+  return new Map(deferred.map(({ work, reason }) => [work, reason]));
+}
+
+interface Shown {
+  readonly detail: ViewDetail;
+  /** Why it does not run though it could. */
+  readonly deferred: string | undefined;
+}
+
+function workView(work: WorkState, driver: OperatorDriver, { detail, deferred }: Shown): JsonObject {
+  const { spec, operator, outcome, inputs } = work;
+  const { instruction } = spec;
+  const why = outcome?.error?.kind ?? work.skipped ?? work.stopped?.reason ?? deferred;
+  const chars = detail === 'full' ? VIEW_CHARS : BRIEF_CHARS;
+  return {
+    work_id: work.work,
+    operator_id: operator.spec.operator,
+    agent: operator.spec.target ?? '',
+    status: itemStatus(work, driver.isBlocked(work)),
+    ...(instruction === undefined ? {} : { instruction: cutChars(instruction, chars) }),
+    ...(inputs.length === 0 ? {} : { input_ids: inputs.map((input) => input.work) }),
+    ...(why === undefined ? {} : { why: safeText(why, 200) }),
+  };
+}
+
+function operatorView(operator: OperatorState): JsonValue {
+  const { spec, works } = operator;
+  return {
+    operator_id: spec.operator,
+    agent: spec.target ?? '',
+    status: operatorStatus(operator),
+    works: works.length,
+  };
+}

@@ -1,0 +1,382 @@
+import { ceilingIn } from '../agent/ceiling.ts';
+import { type ChildPermits, createChildPermits } from '../agent/child-permits.ts';
+import { closedOutcome } from '../agent/closed-outcome.ts';
+import { type Ancestor, limitsWithin, withOwn } from '../agent/lineage.ts';
+import { leftInTree, openTurn, resumeTurn, type TurnRequest } from '../agent/run-turn-job.ts';
+import { failureOf, type OpenSession } from '../agent/session-actor.ts';
+import {
+  cancelledOutcome,
+  type LastOutcome,
+  refusedOutcome,
+  type TurnOutcome,
+} from '../agent/turn-outcome.ts';
+import type { TurnOwner } from '../agent/turn-owner.ts';
+import type { DelegatingTurn } from '../agent/turn-ways.ts';
+import { SwarmError } from '../errors.ts';
+import type { UserPart } from '../ledger/content.ts';
+import type { Failure } from '../ledger/records.ts';
+import { foldSession, type SessionFacts } from '../ledger/turn-facts.ts';
+import type { StopCause } from '../turn/stop-signal.ts';
+import type { TurnScope } from '../turn/turn-scope.ts';
+import type { AnySwarm } from './define-swarm.ts';
+import { HeardNews, isFinal } from './heard-news.ts';
+import { LiveSchedule } from './live-schedule.ts';
+import { OperatorDriver } from './operator-driver.ts';
+import type { SupervisorDesk } from './supervisor-tools.ts';
+import { supervisorTools } from './supervisor-tools.ts';
+import { turnsOfRun, wakeOf, wakeText } from './supervisor-wake.ts';
+import type { SwarmRequest } from './swarm-job.ts';
+import { openWorks } from './swarm-status.ts';
+import { swarmTally } from './swarm-tally.ts';
+import { swarmTurn } from './swarm-turn.ts';
+
+/** What comes after a turn of the supervisor, once it is known. */
+type Next =
+  | { readonly type: 'wake' }
+  | { readonly type: 'end' }
+  /** Works wait for people or decisions, and nothing else runs. */
+  | { readonly type: 'paused' }
+  | { readonly type: 'stopped'; readonly cause: StopCause }
+  /** The session leaves this process. */
+  | { readonly type: 'left'; readonly failure: Failure };
+
+/**
+ * One run of a swarm: turns of its supervisor and, beside and between them, the works it scheduled. It ends when a
+ * turn ended well and nothing of the schedule is open or unheard of; until then it has the session.
+ */
+export class SwarmRun implements SupervisorDesk {
+  readonly swarm: AnySwarm;
+  readonly driver: OperatorDriver;
+  readonly self: Ancestor;
+  readonly permits: ChildPermits;
+  readonly #session: OpenSession;
+  readonly #request: SwarmRequest;
+  readonly #facts: SessionFacts;
+  readonly #turnRequest: TurnRequest;
+  /** The turn under way, as its own tools see it. */
+  #delegating: DelegatingTurn | undefined;
+  #turn: TurnScope | undefined;
+  readonly #news: HeardNews;
+
+  private constructor(session: OpenSession, request: SwarmRequest, parts: OpenedParts) {
+    this.#session = session;
+    this.#request = request;
+    this.swarm = request.swarm;
+    this.#facts = parts.facts;
+    this.#news = new HeardNews(parts.facts.turns);
+    this.#turnRequest = swarmTurn(request, {
+      owner: this.#owner(),
+      ceiling: turnsOfRun(parts.facts.turns)[0]?.opened.data.ceiling,
+      tools: (turn) => {
+        this.#delegating = turn;
+        return supervisorTools(this, turn);
+      },
+      desk: () => this,
+      turn: () => this.#delegatingTurn(),
+    });
+    const { agent, lineage, run } = this.#turnRequest;
+    const limits = limitsWithin(agent, session.parts.limits, lineage, run.scope.budget.options);
+    this.self = { agent, lineage, limits, ceiling: ceilingIn(this.#turnRequest, session.parts) };
+    this.permits = createChildPermits(limits.fanOut, limits.fanOutQueue);
+    this.driver = new OperatorDriver(parts.live, {
+      session,
+      supervisor: this.self,
+      agents: new Map(request.swarm.agents.map((one) => [one.name, one])),
+      run: run.scope,
+      boundTools: this.#turnRequest.boundTools,
+      decide: request.decide,
+      gates: session.parts.hookRunner.gates([...session.parts.hooks, ...withOwn(lineage.hooks, agent.hooks)]),
+    });
+  }
+
+  /** Reads the schedule of the session. @throws SwarmError of the ledger */
+  static async open(session: OpenSession, request: SwarmRequest): Promise<SwarmRun> {
+    const { session: id } = request.identity;
+    const live = new LiveSchedule(id, await session.parts.ledger.read(id), session.log);
+    return new SwarmRun(session, request, { live, facts: session.facts });
+  }
+
+  noteSeen(position: number): void {
+    this.#news.see(position);
+  }
+
+  hasNews(): boolean {
+    return this.#news.hasNews(this.driver);
+  }
+
+  /** Gives the supervisor an input. Never rejects. */
+  begin(input: readonly UserPart[]): Promise<LastOutcome> {
+    return this.#guard(async () => {
+      this.driver.takeUp();
+      this.#news.beginTurn();
+      return this.#follow(await openTurn(this.#session, this.#turnRequest, input));
+    });
+  }
+
+  /** Goes on with the run the session is at. Never rejects. */
+  resume(): Promise<LastOutcome> {
+    return this.#guard(async () => {
+      const { openTurn: open, turns } = this.#facts;
+      const last = turns.at(-1);
+      const left = last === undefined || open !== undefined ? undefined : await this.#leftBetween();
+      if (last === undefined || (open === undefined && left === undefined)) {
+        this.driver.close('left');
+        return refusedOutcome({ kind: 'nothing-to-resume', message: 'the session has no open turn' });
+      }
+      await this.#takeUp();
+      this.driver.takeUp();
+      if (left !== undefined) return this.#follow(left, true);
+      return this.#follow(await resumeTurn(this.#session, this.#turnRequest));
+    });
+  }
+
+  /** How the last turn ended, if the run has something left to do. */
+  async #leftBetween(): Promise<TurnOutcome | undefined> {
+    const last = this.#facts.turns.at(-1);
+    if (last?.closed === undefined) return undefined;
+    const { agent } = this.#turnRequest;
+    const outcome = await closedOutcome(last, last.closed, agent, this.#session.parts.ledger);
+    const { schedule } = this.driver;
+    const isOver = openWorks(schedule) === 0 && this.#news.unseen(this.driver).settled.length === 0;
+    const { status } = last.closed.data;
+    const { wakeAttempts } = this.self.limits.swarm;
+    const { failedWakes } = this.#news;
+    if (outcome.type === 'failed') {
+      return failedWakes > 0 && failedWakes < wakeAttempts ? outcome : undefined;
+    }
+    if (outcome.type !== 'completed') return undefined;
+    const isEnded = isOver && (status === 'completed' || schedule.finish !== undefined);
+    return isEnded && schedule.finish === undefined ? undefined : outcome;
+  }
+
+  /** What the run used before counts, in all of its sessions. */
+  async #takeUp(): Promise<void> {
+    const { run, swarm } = this.#request;
+    const turns = turnsOfRun(this.#facts.turns);
+    const [first] = turns;
+    if (first === undefined) return;
+    const { ledger } = this.#session.parts;
+    run.takeUp(first, await swarmTally(ledger, swarm.supervisor.name, turns, this.driver.schedule));
+    for (const { closed } of turns.slice(0, -1)) if (closed !== undefined) this.#count(closed.data);
+  }
+
+  #count({ steps, toolCalls }: { readonly steps: number; readonly toolCalls: number }): void {
+    this.#request.run.handedOff(undefined, { steps, toolCalls });
+  }
+
+  /** From the end of a turn to the end of the run. */
+  async #follow(first: TurnOutcome, isHeard = false): Promise<LastOutcome> {
+    let outcome = first;
+    let isKnown = isHeard;
+    for (;;) {
+      this.#count(outcome);
+      const ended = this.#noteTurn(outcome, isKnown);
+      if (ended !== undefined) return this.#end(ended);
+      const next = await this.#next();
+      if (next.type !== 'wake') return this.#endWith(next, outcome);
+      outcome = await this.#wake();
+      isKnown = false;
+    }
+  }
+
+  /** Takes in how a turn ended. Gives the outcome of the run where nothing can follow. */
+  #noteTurn(outcome: TurnOutcome, isKnown: boolean): LastOutcome | undefined {
+    this.#turn = undefined;
+    if (outcome.type === 'completed') {
+      this.#news.noteGood(outcome);
+      this.#session.gaveWay(this.#news.hasYielded ? 'yielded' : 'completed');
+      return undefined;
+    }
+    if (outcome.type !== 'failed') return outcome.type === 'handed-off' ? HANDED_OFF : outcome;
+    const { wakeAttempts } = this.self.limits.swarm;
+    if (!this.#news.noteFailed(outcome.failure, isKnown, wakeAttempts)) return outcome;
+    this.#session.gaveWay('completed');
+    return undefined;
+  }
+
+  async #wake(): Promise<TurnOutcome> {
+    const { parts } = this.#session;
+    const wake = wakeOf(this.driver, this.#news.failedWakes);
+    const { blockings } = this.driver;
+    const text = await wakeText(this.driver, this.#news.unseen(this.driver), { ledger: parts.ledger });
+    const records = await parts.ledger.read(this.#request.identity.session);
+    await this.#session.woke();
+    this.#news.beginWake(wake.position, blockings);
+    const session = { ...this.#session, facts: foldSession(records) };
+    return openTurn(session, { ...this.#turnRequest, wake }, [{ type: 'text', text }]);
+  }
+
+  /** Waits until it is known what comes next. */
+  async #next(): Promise<Next> {
+    const { run } = this.#request;
+    const { driver } = this;
+    for (;;) {
+      const { stopCause } = run;
+      if (stopCause !== undefined) return { type: 'stopped', cause: stopCause };
+      if (this.#session.leaving.aborted) return { type: 'left', failure: CLOSED };
+      if (driver.broken !== undefined) return { type: 'left', failure: failureOf(driver.broken) };
+      const next = this.#nextNow();
+      if (next !== undefined) return next;
+      await this.#anything();
+    }
+  }
+
+  /** What comes next by what is known now, if anything does. */
+  #nextNow(): Next | undefined {
+    const { driver } = this;
+    const { schedule } = driver;
+    // A finished graph wakes nobody; it ends when its last work has.
+    if (schedule.finish !== undefined) {
+      if (openWorks(schedule) === 0) return END;
+      return driver.isQuiet && driver.left.size > 0 ? { type: 'paused' } : undefined;
+    }
+    if (this.#news.isWakeDue(this.swarm.mode, driver)) return { type: 'wake' };
+    if (openWorks(schedule) === 0) return END;
+    if (!driver.isQuiet) return undefined;
+    if (driver.left.size > 0) return { type: 'paused' };
+    // What is open cannot go on: it is for the supervisor to say what becomes of it.
+    return this.#news.hasYielded ? { type: 'wake' } : END;
+  }
+
+  /** Resolves at the next thing that may matter. */
+  async #anything(): Promise<void> {
+    const { leaving, log } = this.#session;
+    const ended = new AbortController();
+    const signal = AbortSignal.any([this.#request.run.stopped, leaving, log.lost]);
+    const aborted = new Promise<void>((resolve) => {
+      if (signal.aborted) return resolve();
+      signal.addEventListener('abort', () => resolve(), { once: true, signal: ended.signal });
+    });
+    await Promise.race([this.driver.changed, aborted]);
+    ended.abort();
+  }
+
+  /** Ends the run between two turns, with the last of them as its outcome where it went well. */
+  async #endWith(next: Exclude<Next, { readonly type: 'wake' }>, last: TurnOutcome): Promise<LastOutcome> {
+    const { text } = last;
+    switch (next.type) {
+      case 'end':
+        return this.#end(last.type === 'completed' ? last : refusedOutcome(NO_ANSWER));
+      case 'paused':
+        return this.#end(await this.#pausedOutcome(text));
+      case 'left':
+        return this.#end({ type: 'left', failure: next.failure, ...NOTHING, text });
+      case 'stopped': {
+        const { cause } = next;
+        if (cause.type === 'failed') return this.#end({ ...refusedOutcome(cause.failure), text });
+        return this.#end({ ...cancelledOutcome(cause.reason), text });
+      }
+    }
+  }
+
+  async #pausedOutcome(text: string): Promise<Extract<LastOutcome, { readonly type: 'paused' }>> {
+    const { ledger } = this.#session.parts;
+    const open = await leftInTree(ledger, this.#request.identity.session);
+    const reason = open.calls.length > 0 ? 'indeterminate' : 'approval';
+    return { type: 'paused', reason, ...open, ...NOTHING, text };
+  }
+
+  /** Everything that was begun settles first. Steps and calls of the turns were counted as they ended. */
+  async #end(outcome: LastOutcome): Promise<LastOutcome> {
+    const { driver } = this;
+    switch (outcome.type) {
+      case 'completed':
+        driver.close(await this.#finishGraph());
+        break;
+      case 'paused':
+        await driver.settled();
+        driver.close('left');
+        return this.#pausedOutcome(outcome.text);
+      case 'left':
+        await driver.stopAll({ type: 'detached', reason: outcome.failure.message, code: 'runtime-closed' });
+        driver.close('left');
+        break;
+      case 'failed':
+        await driver.stopAll({ type: 'failed', failure: outcome.failure });
+        driver.close('failed');
+        break;
+      case 'cancelled':
+        await driver.stopAll({ type: 'cancelled', reason: outcome.reason });
+        driver.close('stopped');
+        break;
+    }
+    return { ...outcome, ...NOTHING, text: outcome.text };
+  }
+
+  /** A graph that was finished is over once its works have settled: the next run of the session begins another. */
+  async #finishGraph(): Promise<'finished' | 'left'> {
+    const { driver } = this;
+    if (driver.schedule.finish === undefined || openWorks(driver.schedule) > 0) return 'left';
+    await driver.live.write([{ type: 'graph.finished', data: { status: 'completed' } }]);
+    return 'finished';
+  }
+
+  /** What could not be written or read leaves the run to whoever takes it up. */
+  async #guard(work: () => Promise<LastOutcome>): Promise<LastOutcome> {
+    try {
+      return await work();
+    } catch (error) {
+      const failure = failureOf(error);
+      await this.driver.stopAll({ type: 'detached', reason: failure.message, code: 'session-lost' });
+      this.driver.close('left');
+      this.#session.broke(failure.kind);
+      return { type: 'left', failure, ...NOTHING, text: '' };
+    }
+  }
+
+  /** The run, as turns of the supervisor see it: their ends are not its end. */
+  #owner(): TurnOwner {
+    const { run } = this.#request;
+    return {
+      scope: run.scope,
+      get stopped() {
+        return run.stopped;
+      },
+      result: new Promise(() => undefined),
+      begin: () => true,
+      attach: (turn) => {
+        this.#turn = turn;
+        turn.stop.signal.addEventListener('abort', () => this.#turnStopped(turn), { once: true });
+        run.attach(turn);
+      },
+      attachGraph: () => undefined,
+      handedOff: () => undefined,
+      ended: () => undefined,
+    };
+  }
+
+  /** A person stopped the run in its turn: what is below stops at the same time. */
+  #turnStopped(turn: TurnScope): void {
+    const { cause } = turn.stop;
+    if (turn !== this.#turn || cause === undefined) return;
+    if (cause.type === 'failed' && !isFinal(cause.failure)) return;
+    this.driver.stopAll(cause).catch(() => undefined);
+  }
+
+  #delegatingTurn(): DelegatingTurn {
+    const turn = this.#delegating;
+    if (turn !== undefined) return turn;
+    throw new SwarmError('machine-fault', 'a tool of a turn was called outside of one');
+  }
+}
+
+interface OpenedParts {
+  readonly live: LiveSchedule;
+  readonly facts: SessionFacts;
+}
+
+const END: Next = { type: 'end' };
+const NOTHING = { steps: 0, toolCalls: 0 };
+
+const CLOSED: Failure = {
+  kind: 'runtime-closed',
+  message: 'the runtime was closed; the run is open in the ledger and can be resumed',
+};
+
+const NO_ANSWER: Failure = { kind: 'machine-fault', message: 'the supervisor ended without an answer' };
+
+/** A supervisor declares nobody to hand over to. */
+const HANDED_OFF: LastOutcome = refusedOutcome({
+  kind: 'machine-fault',
+  message: 'a supervisor cannot hand over',
+});
