@@ -1,15 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { type McpServer, mcpServer } from '../../src/mcp/mcp-server.ts';
 import type { McpServerSettings } from '../../src/mcp/server-options.ts';
 
-const PACKAGES = new URL('../../node_modules/@modelcontextprotocol/', import.meta.url);
-const EVERYTHING = fileURLToPath(new URL('server-everything/dist/index.js', PACKAGES));
-const FILESYSTEM = fileURLToPath(new URL('server-filesystem/dist/index.js', PACKAGES));
+const require = createRequire(import.meta.url);
+const EVERYTHING = require.resolve('@modelcontextprotocol/server-everything/dist/index.js');
+const FILESYSTEM = require.resolve('@modelcontextprotocol/server-filesystem/dist/index.js');
 
 const settings: McpServerSettings = { defer: 'never', limits: { backoffMs: 0, closeMs: 500 } };
 
