@@ -186,10 +186,10 @@ function joinVerdict({ spec, tally, inputs, missingRecords }: WorkState): Verdic
   const enough = need !== undefined && inputs.length > 0 && completed >= need && missingRecords === 0;
   if (enough) return READY;
   if (onError === 'fail' && failed > 0) return { type: 'skip', reason: 'input-failed' };
+  // Until one of them ran it may be that all are skipped, and then so is the join.
   const isEmpty = inputs.length > 0 && completed === 0 && failed === 0;
-  if (need !== undefined && inputs.length > 0 && completed + unsettled < need) {
-    return { type: 'skip', reason: isEmpty ? 'inputs-skipped' : 'join-unmet' };
-  }
+  const canBeMet = need === undefined || inputs.length === 0 || completed + unsettled >= need;
+  if (!canBeMet && !isEmpty) return { type: 'skip', reason: 'join-unmet' };
   if (unsettled > 0 || missingRecords > 0) return NOTHING;
   return isEmpty ? { type: 'skip', reason: 'inputs-skipped' } : READY;
 }
