@@ -10,7 +10,7 @@ import {
 } from '../ledger/turn-facts.ts';
 import { turnEndedText } from '../tools/refusals.ts';
 import { endLeftStep } from '../turn/left-step.ts';
-import type { OpenSession } from './session-actor.ts';
+import type { OpenSession } from './session-parts.ts';
 
 /** Calls given up in one append: three records each, and a batch is bounded. */
 const CALLS_AN_APPEND = 64;

@@ -23,7 +23,7 @@ import { checkEdit } from '../tools/replaced-arguments.ts';
 import type { AnyAgent } from './define-agent.ts';
 import { pendingOfTurn } from './pending-approvals.ts';
 import { agentsByName } from './reachable-agents.ts';
-import type { OpenSession } from './session-actor.ts';
+import type { OpenSession } from './session-parts.ts';
 import type { SessionRegistry } from './session-registry.ts';
 import { identityOf, withSession } from './session-task.ts';
 import { withinTree } from './session-tree.ts';

@@ -14,8 +14,9 @@ import type { Lineage } from './lineage.ts';
 import { createRestartBudget } from './restart-budget.ts';
 import { type IndeterminateCall, type RunUsage, usageOf } from './run-result.ts';
 import type { DecideIndeterminate, TurnRequest } from './run-turn-job.ts';
-import { failureOf, type SessionParts } from './session-actor.ts';
+import type { SessionParts } from './session-parts.ts';
 import { tallyTree } from './tally-tree.ts';
+import { failureOf } from './thrown-failure.ts';
 import type { LastOutcome } from './turn-outcome.ts';
 
 /** A session that another one opens: who it is, what it is given and what it is held to. */

@@ -8,7 +8,7 @@ import { type ChildPermits, createChildPermits } from './child-permits.ts';
 import { delegationNames } from './delegation.ts';
 import { type Ancestor, limitsWithin } from './lineage.ts';
 import type { TurnRequest } from './run-turn-job.ts';
-import type { OpenSession } from './session-actor.ts';
+import type { OpenSession } from './session-parts.ts';
 import { takeHandoff } from './take-handoff.ts';
 import type { DelegatingTurn } from './turn-ways.ts';
 

@@ -8,7 +8,8 @@ import { closedOutcome } from './closed-outcome.ts';
 import type { AnyAgent } from './define-agent.ts';
 import { handoffLineage, limitsWithin } from './lineage.ts';
 import { inputJob, resumeJob, type TurnRequest, takeUpRun } from './run-turn-job.ts';
-import { failureOf, type SessionJob, type SessionParts } from './session-actor.ts';
+import type { SessionJob, SessionParts } from './session-parts.ts';
+import { failureOf } from './thrown-failure.ts';
 import { type Handoff, type LastOutcome, refusedOutcome } from './turn-outcome.ts';
 import type { TurnWays } from './turn-ways.ts';
 

@@ -45,6 +45,14 @@ const runOptions = {
 const schemas = {
   createRuntime: runtimeOptions,
   run: z.strictObject(runOptions),
+  fork: z.strictObject({
+    ...runOptions,
+    sessionId: z.undefined().optional(),
+    atSeq: anything,
+    edit: object,
+    agent: object,
+    indeterminate: callable,
+  }),
   resume: z.strictObject({ ...runOptions, sessionId: z.undefined().optional(), indeterminate: callable }),
 } as const;
 

@@ -17,7 +17,7 @@ import type { TurnPlan } from '../turn/turn-scope.ts';
 import { type AnyAgent, reservedNames } from './define-agent.ts';
 import { delegationNames } from './delegation.ts';
 import { type Lineage, limitsWithin, withOwn } from './lineage.ts';
-import type { SessionParts } from './session-actor.ts';
+import type { SessionParts } from './session-parts.ts';
 
 /** What a run says of its turns beyond the agent's definition. */
 export interface PlanRequest {

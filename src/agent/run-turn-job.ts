@@ -27,7 +27,7 @@ import type { AnyAgent } from './define-agent.ts';
 import type { Lineage } from './lineage.ts';
 import { pendingOfTurn } from './pending-approvals.ts';
 import { planTurn, readySources } from './plan-turn.ts';
-import type { OpenSession, SessionJob, SessionParts } from './session-actor.ts';
+import type { OpenSession, SessionJob, SessionParts } from './session-parts.ts';
 import { withinTree } from './session-tree.ts';
 import { tallyTree } from './tally-tree.ts';
 import { type LeftOpen, outcomeOf, refusedOutcome, type TurnOutcome } from './turn-outcome.ts';

@@ -1,7 +1,8 @@
 import type { SessionId } from '../ids.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Hooks } from '../lifecycle/hooks.ts';
-import { SessionActor, type SessionParts } from './session-actor.ts';
+import { SessionActor } from './session-actor.ts';
+import type { SessionParts } from './session-parts.ts';
 
 /** The sessions at work in this process. A session is in it only while it has something to do. */
 export interface SessionRegistry {

@@ -3,7 +3,7 @@ import type { SessionId } from '../ids.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Failure, SessionIdentity } from '../ledger/records.ts';
 import type { TurnScope } from '../turn/turn-scope.ts';
-import type { OpenSession } from './session-actor.ts';
+import type { OpenSession } from './session-parts.ts';
 import type { SessionRegistry } from './session-registry.ts';
 
 /** Who a stored session is. @throws SwarmError 'unknown-session' */

@@ -11,7 +11,7 @@ import type { BudgetOptions } from '../turn/run-budget.ts';
 import { ActiveRun } from './active-run.ts';
 import type { ClientTools } from './client-tools.ts';
 import type { Run, RunEventOptions } from './run.ts';
-import type { SessionJob } from './session-actor.ts';
+import type { SessionJob } from './session-parts.ts';
 import type { SessionRegistry } from './session-registry.ts';
 import { refusedOutcome } from './turn-outcome.ts';
 

@@ -2,7 +2,7 @@ import type { ChildFacts } from '../ledger/turn-facts.ts';
 import type { BoundTool } from '../tools/binding.ts';
 import type { TurnScope } from '../turn/turn-scope.ts';
 import type { TurnRequest } from './run-turn-job.ts';
-import type { OpenSession, SessionParts } from './session-actor.ts';
+import type { OpenSession, SessionParts } from './session-parts.ts';
 import type { TurnOutcome } from './turn-outcome.ts';
 
 /** How turns lead to turns of other sessions. A turn that runs children runs turns: this is where the circle closes. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { failureOf } from '../agent/session-actor.ts';
+import { failureOf } from '../agent/thrown-failure.ts';
 import type { NewRecord } from '../ledger/records.ts';
 import type { LiveSchedule } from './live-schedule.ts';
 import { operatorPrompt } from './operator-prompt.ts';

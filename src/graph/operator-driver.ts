@@ -1,5 +1,5 @@
 import type { ChildEnd } from '../agent/child-sessions.ts';
-import { failureOf } from '../agent/session-actor.ts';
+import { failureOf } from '../agent/thrown-failure.ts';
 import type { NewRecord } from '../ledger/records.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { StopCause } from '../turn/stop-signal.ts';

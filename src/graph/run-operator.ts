@@ -2,7 +2,7 @@ import { type ChildEnd, type ChildWatch, runChild } from '../agent/child-session
 import type { AnyAgent } from '../agent/define-agent.ts';
 import { type Ancestor, childLineage } from '../agent/lineage.ts';
 import type { DecideIndeterminate } from '../agent/run-turn-job.ts';
-import type { OpenSession } from '../agent/session-actor.ts';
+import type { OpenSession } from '../agent/session-parts.ts';
 import { childSessionIdOf, type SessionId } from '../ids.ts';
 import type { GateRunner } from '../lifecycle/hooks.ts';
 import type { StopCause } from '../turn/stop-signal.ts';

@@ -1,7 +1,7 @@
 import type { ActiveRun } from '../agent/active-run.ts';
 import type { AnyAgent } from '../agent/define-agent.ts';
 import type { DecideIndeterminate } from '../agent/run-turn-job.ts';
-import type { OpenSession, SessionJob } from '../agent/session-actor.ts';
+import type { OpenSession, SessionJob } from '../agent/session-parts.ts';
 import { type LastOutcome, refusedOutcome } from '../agent/turn-outcome.ts';
 import type { UserPart } from '../ledger/content.ts';
 import type { SessionIdentity } from '../ledger/records.ts';

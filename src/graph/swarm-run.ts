@@ -3,7 +3,8 @@ import { type ChildPermits, createChildPermits } from '../agent/child-permits.ts
 import { closedOutcome } from '../agent/closed-outcome.ts';
 import { type Ancestor, limitsWithin, withOwn } from '../agent/lineage.ts';
 import { leftInTree, openTurn, resumeTurn, type TurnRequest } from '../agent/run-turn-job.ts';
-import { failureOf, type OpenSession } from '../agent/session-actor.ts';
+import type { OpenSession } from '../agent/session-parts.ts';
+import { failureOf } from '../agent/thrown-failure.ts';
 import {
   cancelledOutcome,
   type LastOutcome,

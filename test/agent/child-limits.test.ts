@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createChildPermits } from '../../src/agent/child-permits.ts';
-import { type AnyAgent, defineAgent } from '../../src/agent/define-agent.ts';
+import { type Agent, defineAgent } from '../../src/agent/define-agent.ts';
 import type { LimitOptions } from '../../src/limits.ts';
 import { createGate } from '../../src/testing/gate.ts';
 import { reply } from '../../src/testing/reply.ts';
@@ -13,7 +13,7 @@ import { createToolSpy } from '../support/tool-spy.ts';
 /** Agents in a chain, each asking the next and then ending. */
 function chain(names: readonly string[], limits?: LimitOptions) {
   const models = new Map<string, ReturnType<typeof scriptedModel>>();
-  let below: AnyAgent | undefined;
+  let below: Agent<unknown> | undefined;
   for (const name of names.toReversed()) {
     const ask = below === undefined ? [] : [reply().call(`ask_${below.name}`, { task: 'go' })];
     const model = scriptedModel({ script: [...ask, reply().text(`${name} is done.`)] });
@@ -26,7 +26,7 @@ function chain(names: readonly string[], limits?: LimitOptions) {
       ...(limits === undefined || name !== names[0] ? {} : { limits }),
     });
   }
-  const root = below as AnyAgent;
+  const root = below as Agent<unknown>;
   return { root, requestsOf: (name: string) => models.get(name)?.requests.length ?? 0, models };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type AnyAgent, defineAgent } from '../../src/agent/define-agent.ts';
+import { type Agent, defineAgent } from '../../src/agent/define-agent.ts';
 import { createGate } from '../../src/testing/gate.ts';
 import { reply } from '../../src/testing/reply.ts';
 import { type ScriptedModel, scriptedModel } from '../../src/testing/scripted-model.ts';
@@ -14,7 +14,7 @@ import { createToolSpy } from '../support/tool-spy.ts';
 function pingPong(handoffs: number, rounds: number) {
   const passing = (to: string) =>
     Array.from({ length: rounds }, () => reply().call(`transfer_to_${to}`, { message: 'yours' }));
-  const make = (name: string, to: string): readonly [AnyAgent, ScriptedModel] => {
+  const make = (name: string, to: string): readonly [Agent<unknown>, ScriptedModel] => {
     const model = scriptedModel({ script: passing(to) });
     const instructions = 'Pass it on.';
     return [defineAgent({ name, instructions, model, handoffs: [to], limits: { handoffs } }), model];
