@@ -50,6 +50,8 @@ const LATER = Symbol('later');
 /** A cursor is remembered after so many events, or so long after the first of them. */
 const CURSOR_EVENTS = 256;
 const CURSOR_MS = 1_000;
+/** Failures in a row, about a second, after which a sink that is down is not waited for. */
+const HOPELESS_FAILURES = 4;
 const MAX_FAILURE_CHARS = 500;
 /** Records looked at for one batch, in multiples of its events: most records are events. */
 const RECORDS_AN_EVENT = 4;
@@ -107,7 +109,7 @@ export class SinkPump {
   /** Takes what is committed by now, for at most `drainMs`, then ends. Never rejects. */
   async close(drainMs: number): Promise<void> {
     const closed = new AbortController();
-    const timeUp = sleep(this.#options.clock, drainMs, closed.signal);
+    const timeUp = sleep(this.#options.clock, this.#isHopeless() ? 0 : drainMs, closed.signal);
     await Promise.race([this.#drain(), timeUp]);
     this.#stopped.abort();
     await Promise.race([this.#done, timeUp]);
@@ -116,6 +118,11 @@ export class SinkPump {
     await Promise.race([this.#closeSink(), timeUp]);
     this.#activity = 'closed';
     closed.abort();
+  }
+
+  /** Waiting for a sink that says it is down, and has been for a while, would only hold the process up. */
+  #isHopeless(): boolean {
+    return this.#failuresInARow >= HOPELESS_FAILURES && this.#options.sink.state?.().type === 'down';
   }
 
   async #drain(): Promise<void> {

@@ -106,6 +106,29 @@ describe('cursor of a sink', () => {
   });
 });
 
+describe('closing', () => {
+  it('does not wait for a sink that has been down for a while', async () => {
+    await using ledger = memoryLedger();
+    const dead = busSink({
+      state: () => ({ type: 'down' }),
+      publish: () => Promise.reject(new TypeError('no route')),
+    });
+    const { clock, outbox } = await started(ledger, dead.sink);
+    await append(ledger, 1);
+    for (let failures = 0; failures < 4; failures += 1) {
+      while ((outbox.stats()[0]?.failures ?? 0) <= failures) {
+        await clock.advance(2_000);
+        await settlePromises();
+      }
+    }
+    const closing = outbox.close({ drainMs: 60_000 });
+    await settlePromises();
+    await clock.advance(0);
+    await closing;
+    expect(outbox.stats()[0]).toMatchObject({ activity: 'closed', lag: 1 });
+  });
+});
+
 describe('lag of a sink', () => {
   it('is told to the sink, with the moment since which it is behind', async () => {
     await using ledger = memoryLedger();
