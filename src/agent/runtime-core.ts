@@ -15,10 +15,13 @@ import { delegationTools } from './delegations.ts';
 import { followHandoff, openBeyond } from './handoff-chain.ts';
 import { checkedHooks, checkOptions } from './option-checks.ts';
 import type { OtherDefinition, RuntimeOptions } from './runtime-options.ts';
+import type { SessionActor } from './session-actor.ts';
 import { createSessionRegistry, type SessionRegistry } from './session-registry.ts';
 
 /** What a registry holds. */
 export type AnyDefinition = AnyAgent | OtherDefinition;
+
+const CLOSED = 'the runtime was closed; the turn is open in the ledger and can be resumed';
 
 /** What one runtime owns in this process, and the order in which it gives it back. */
 export class RuntimeCore {
@@ -111,13 +114,16 @@ export class RuntimeCore {
     const early = new AbortController();
     if (drainMs > 0) await Promise.race([idle(), sleep(this.clock, drainMs, early.signal)]);
     early.abort();
-    // A turn that hands over as it is told to leave leaves another session at work.
-    while (this.registry.all().length > 0) {
-      for (const actor of this.registry.all()) {
-        actor.detach('the runtime was closed; the turn is open in the ledger and can be resumed');
-      }
+    for (const actor of this.registry.all()) actor.detach(CLOSED);
+    // A turn that hands over, or asks, as it is told to leave leaves another session at work.
+    for (let busy = this.#busy(); busy.length > 0; busy = this.#busy()) {
+      for (const actor of busy) actor.detach(CLOSED);
       await idle();
     }
+  }
+
+  #busy(): readonly SessionActor[] {
+    return this.registry.all().filter((actor) => actor.isBusy);
   }
 
   #createLifecycle(): LifecycleHost {
@@ -161,7 +167,10 @@ function agentsOf(definitions: ReadonlyMap<string, AnyDefinition>): ReadonlyMap<
   for (const one of definitions.values()) if (isAgent(one)) agents.set(one.name, one);
   // Sessions of agents that work in a graph are decided on by name as well.
   for (const one of definitions.values()) {
-    for (const agent of isAgent(one) ? [] : one.agents) {
+    const { supervisor } = isAgent(one) ? {} : one;
+    for (const agent of isAgent(one)
+      ? []
+      : [...one.agents, ...(supervisor === undefined ? [] : [supervisor])]) {
       if (!agents.has(agent.name)) agents.set(agent.name, agent);
     }
   }
