@@ -1,3 +1,4 @@
+import { indeterminateNodes } from './graph-facts.ts';
 import type { LedgerRecord, RecordData } from './records.ts';
 import { type CallFacts, callStatus, foldSession, type SessionFacts, type TurnFacts } from './turn-facts.ts';
 
@@ -50,7 +51,7 @@ export function reportOf(records: readonly LedgerRecord[], owned: boolean): Reco
     paused: turn.paused,
     steps: turn.steps.length,
     unanswered: step?.openAttempt !== undefined,
-    indeterminate: indeterminateCalls(turn),
+    indeterminate: [...indeterminateCalls(turn), ...indeterminateNodes(records, turn.turnId)],
     notDispatched: calls
       .filter((call) => callStatus(call) === 'called' || callStatus(call) === 'decided')
       .map((call) => ({ callId: call.callId, toolName: call.called.data.toolName })),
