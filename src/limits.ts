@@ -22,6 +22,16 @@ export const DEFAULT_LIMITS = {
   agents: 64,
   /** Handoffs of one run. */
   handoffs: 8,
+  /** Works of a schedule that are newly begun in one pass over it. */
+  activations: 32,
+  swarm: {
+    /** Bytes of one result that a work is handed on. */
+    resultBytes: 16 * KIB,
+    /** Bytes of all results that a work is handed on. */
+    inputBytes: 48 * KIB,
+    /** Turns a supervisor is given to hear of one state of its schedule, should they fail. */
+    wakeAttempts: 3,
+  },
   /** Times a session whose turn broke by a fault of the runtime is taken up again, within the window. */
   supervision: { maxRestarts: 3, windowMs: 30_000 },
   /** Inputs waiting in the mailbox of a session. */
@@ -221,6 +231,8 @@ export const MCP_LIMITS = {
   connectMs: 30_000,
   /** Time it has to say whether it speaks the newer protocol; silence means that it does not. */
   probeMs: 5_000,
+  /** What it may ask for at once: of a person, of a model. */
+  maxRequests: 8,
   /** Time it has to list its tools. */
   listMs: 30_000,
   /** Pages of one list. */

@@ -1,4 +1,11 @@
-import type { CallToolResult, Client, Tool as ListedTool, Progress } from '@modelcontextprotocol/client';
+import type {
+  CallToolResult,
+  Client,
+  Tool as ListedTool,
+  Progress,
+  Transport,
+} from '@modelcontextprotocol/client';
+import { sleep, systemClock } from '../clock.ts';
 import type { JsonObject } from '../ledger/content.ts';
 import { loadSdk, type McpSdk } from './load-sdk.ts';
 import { newClient } from './new-client.ts';
@@ -25,7 +32,7 @@ export interface CallOptions {
 export interface Connection {
   readonly isOpen: boolean;
   /** All tools of the server. */
-  list(): Promise<readonly ListedTool[]>;
+  list(signal: AbortSignal): Promise<readonly ListedTool[]>;
   /** Runs a tool. An abort tells the server that nobody waits any more. */
   call(tool: string, input: JsonObject, options: CallOptions): Promise<CallToolResult>;
   /** Of what `list` or `call` threw. */
@@ -42,31 +49,37 @@ export interface Handshake {
   isLegacy: boolean;
 }
 
+/** What a connection is made with beside what it leads to. */
+export interface ConnectOptions {
+  readonly handshake: Handshake;
+  readonly events: ConnectionEvents;
+  /** Gives the attempt up. */
+  readonly signal: AbortSignal;
+}
+
 /**
  * Connects and shakes hands.
  * @throws what the client or the system throws; nothing is left behind
  */
-export async function connectServer(
-  spec: ServerSpec,
-  handshake: Handshake,
-  events: ConnectionEvents,
-): Promise<Connection> {
+export async function connectServer(spec: ServerSpec, options: ConnectOptions): Promise<Connection> {
   const sdk = await loadSdk();
+  const { handshake, signal } = options;
   try {
-    return await connectOnce(sdk, spec, handshake, events);
+    return await connectOnce(sdk, spec, options);
   } catch (error) {
-    // Some programs end when they are asked what they do not know. They are asked no more.
-    if (handshake.isLegacy || !sdk.SdkError.isInstance(error) || 'url' in spec) throw error;
+    // Some programs end when they are asked what they do not know: then that is not asked.
+    const mayBeOlder = !handshake.isLegacy && !('url' in spec) && sdk.SdkError.isInstance(error);
+    if (!mayBeOlder || signal.aborted || isTimeout(sdk, error)) throw error;
+    const connection = await connectOnce(sdk, spec, { ...options, handshake: { isLegacy: true } });
     handshake.isLegacy = true;
-    return connectOnce(sdk, spec, handshake, events);
+    return connection;
   }
 }
 
 async function connectOnce(
   sdk: McpSdk,
   spec: ServerSpec,
-  handshake: Handshake,
-  events: ConnectionEvents,
+  { handshake, events, signal }: ConnectOptions,
 ): Promise<Connection> {
   const client = newClient(sdk, spec, {
     isLegacy: handshake.isLegacy,
@@ -74,33 +87,54 @@ async function connectOnce(
   });
   const transport = transportOf(sdk, spec);
   let isOpen = false;
-  const lose = () => {
+  client.onclose = () => {
     const wasOpen = isOpen;
     isOpen = false;
     if (wasOpen) events.onLost();
   };
-  client.onclose = lose;
-  try {
-    await client.connect(transport, { timeout: spec.limits.connectMs });
-  } catch (error) {
-    await transport.close().catch(() => undefined);
-    throw error;
-  }
+  await shakeHands(client, transport, { signal, timeoutMs: spec.limits.connectMs });
   isOpen = true;
   if (client.getProtocolEra() === 'legacy') handshake.isLegacy = true;
-  const connection = connectionOf(sdk, client, spec);
   if ('url' in spec) client.onerror = heartbeat(sdk, client, events, spec.limits.probeMs);
   return {
-    ...connection,
+    ...connectionOf(sdk, client, spec),
     get isOpen() {
       return isOpen;
     },
     async close() {
+      if (isOpen) await endSession(transport, spec.limits.closeMs);
       isOpen = false;
       await client.close();
       await transport.close();
     },
   };
+}
+
+async function shakeHands(
+  client: Client,
+  transport: Transport,
+  { signal, timeoutMs }: { readonly signal: AbortSignal; readonly timeoutMs: number },
+): Promise<void> {
+  const giveUp = () => void transport.close().catch(() => undefined);
+  signal.addEventListener('abort', giveUp, { once: true });
+  try {
+    signal.throwIfAborted();
+    await client.connect(transport, { timeout: timeoutMs, signal });
+  } catch (error) {
+    await transport.close().catch(() => undefined);
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+  }
+}
+
+/** Tells a server over HTTP that its session is over; one that does not listen is left. */
+async function endSession(transport: Transport, waitMs: number): Promise<void> {
+  if (!('terminateSession' in transport) || typeof transport.terminateSession !== 'function') return;
+  const over = new AbortController();
+  const ending = Promise.resolve(transport.terminateSession()).catch(() => undefined);
+  await Promise.race([ending, sleep(systemClock, waitMs, over.signal)]);
+  over.abort();
 }
 
 /** The longest a timer can be: how long a call may take is the business of whoever makes it. */
@@ -112,8 +146,9 @@ function connectionOf(
   { limits }: ServerSpec,
 ): Omit<Connection, 'close' | 'isOpen'> {
   return {
-    async list() {
-      const { tools } = await client.listTools({}, { cacheMode: 'refresh', timeout: limits.listMs });
+    async list(signal) {
+      const timeout = limits.listMs;
+      const { tools } = await client.listTools({}, { cacheMode: 'refresh', timeout, signal });
       return tools;
     },
     call: (name, input, { signal, onProgress }) =>
@@ -142,7 +177,7 @@ function heartbeat(
       else await client.discover({ timeout });
     } catch (error) {
       const isGone = faultOf(sdk, error) === 'disconnected' || isTimeout(sdk, error);
-      if (isGone) await client.close();
+      if (isGone) await client.close().catch(() => undefined);
     } finally {
       isAsking = false;
     }

@@ -33,7 +33,8 @@ export function newClient(sdk: McpSdk, spec: ServerSpec, behaviour: ClientBehavi
       jsonSchemaValidator: { getValidator: acceptAny },
     },
   );
-  answerRequests(client, spec);
+  answerElicitations(client, spec);
+  answerSamplings(sdk, client, spec);
   return client;
 }
 
@@ -42,11 +43,14 @@ function acceptAny<T>(): JsonSchemaValidator<T> {
   return (value) => ({ valid: true, data: value as T, errorMessage: undefined });
 }
 
-/** What the server may ask of this side; without an answer of the user's, nothing. */
-function answerRequests(client: Client, { name, elicit, sample }: ServerSpec): void {
-  if (elicit !== undefined) {
-    client.setRequestHandler('elicitation/create', async ({ params }, ctx) => {
-      if (params.mode === 'url') return { action: 'decline' };
+/** Without somebody who answers, the server is told that this cannot be asked. */
+function answerElicitations(client: Client, { name, elicit, limits }: ServerSpec): void {
+  if (elicit === undefined) return;
+  let open = 0;
+  client.setRequestHandler('elicitation/create', async ({ params }, ctx) => {
+    if (params.mode === 'url' || open >= limits.maxRequests) return { action: 'decline' };
+    open += 1;
+    try {
       const request = {
         server: name,
         message: safeText(params.message),
@@ -57,15 +61,28 @@ function answerRequests(client: Client, { name, elicit, sample }: ServerSpec): v
       return answer.action === 'accept'
         ? { action: 'accept', content: mutable(answer.content) }
         : { action: answer.action };
-    });
-  }
-  if (sample !== undefined) {
-    client.setRequestHandler('sampling/createMessage', async ({ params }, ctx) => {
+    } finally {
+      open -= 1;
+    }
+  });
+}
+
+function answerSamplings(sdk: McpSdk, client: Client, { name, sample, limits }: ServerSpec): void {
+  if (sample === undefined) return;
+  let open = 0;
+  client.setRequestHandler('sampling/createMessage', async ({ params }, ctx) => {
+    if (open >= limits.maxRequests) {
+      throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InternalError, 'too many requests at once');
+    }
+    open += 1;
+    try {
       const request = { server: name, params: params as unknown as JsonObject };
       const { model, text } = await sample(request, { signal: ctx.mcpReq.signal });
       return { model, role: 'assistant', content: { type: 'text', text } };
-    });
-  }
+    } finally {
+      open -= 1;
+    }
+  });
 }
 
 function mutable(content: Readonly<Record<string, string | number | boolean | readonly string[]>>) {

@@ -38,7 +38,8 @@ export function letGo(child: ChildProcess): void {
 /** Sends a signal to every process of a group. */
 export function signalGroup(pid: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(-pid, signal);
+    // Where there are no groups, the process itself.
+    process.kill(process.platform === 'win32' ? pid : -pid, signal);
   } catch (error) {
     // Ended before, or out of reach: there is nobody to tell.
     if (!(error instanceof Error && 'code' in error)) throw error;

@@ -54,7 +54,9 @@ export class ProcessTransport implements Transport {
       ...(cwd === undefined ? {} : { cwd }),
       env,
       stdio: ['pipe', 'pipe', stderr],
-      detached: true,
+      // Leads a group; where there are none, it would open a window.
+      detached: process.platform !== 'win32',
+      windowsHide: true,
     });
     this.#child = child;
     child.once('exit', () => this.#ended(child));

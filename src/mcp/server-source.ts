@@ -30,7 +30,7 @@ export class ServerSource implements OpenToolSource, ServerLink {
   #retryAtMs = Number.NEGATIVE_INFINITY;
   /** The sync under way: whoever asks meanwhile waits for the same. */
   #syncing: Promise<void> | undefined;
-  #isClosed = false;
+  readonly #closing = new AbortController();
 
   constructor(name: string, spec: ServerSpec, clock: Clock) {
     this.name = name;
@@ -51,7 +51,7 @@ export class ServerSource implements OpenToolSource, ServerLink {
   }
 
   async settle(): Promise<void> {
-    if (this.#isClosed || this.#spec.tools?.length === 0) return;
+    if (this.#closing.signal.aborted || this.#spec.tools?.length === 0) return;
     this.#syncing ??= this.#sync().finally(() => {
       this.#syncing = undefined;
     });
@@ -70,8 +70,9 @@ export class ServerSource implements OpenToolSource, ServerLink {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isClosed = true;
-    // A handshake under way ends by itself and is closed then.
+    this.#closing.abort();
+    // A handshake under way is given up, and nothing of it is left.
+    await this.#syncing?.catch(() => undefined);
     const connection = this.#connection;
     this.#connection = undefined;
     this.#offer([]);
@@ -81,7 +82,7 @@ export class ServerSource implements OpenToolSource, ServerLink {
   async #sync(): Promise<void> {
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
       if (this.#connection !== undefined && !this.#isStale) return;
-      if (this.#isClosed || this.#nowMs() < this.#retryAtMs) return;
+      if (this.#closing.signal.aborted || this.#nowMs() < this.#retryAtMs) return;
       const connection = this.#connection ?? (await this.#connect());
       if (connection === undefined) return;
       this.#isStale = false;
@@ -92,22 +93,22 @@ export class ServerSource implements OpenToolSource, ServerLink {
   async #connect(): Promise<Connection | undefined> {
     let connection: Connection | undefined;
     try {
-      connection = await connectServer(this.#spec, this.#handshake, {
-        onListChanged: () => {
-          this.#isStale = true;
-        },
-        onLost: () => {
-          if (connection !== undefined) this.lost(connection);
+      connection = await connectServer(this.#spec, {
+        handshake: this.#handshake,
+        signal: this.#closing.signal,
+        events: {
+          onListChanged: () => {
+            this.#isStale = true;
+          },
+          onLost: () => {
+            if (connection !== undefined) this.lost(connection);
+          },
         },
       });
     } catch (error) {
       // It is tried again; until then it offers nothing, which is what a turn sees.
       this.#pause();
       this.#tell('not-connected', error);
-      return undefined;
-    }
-    if (this.#isClosed) {
-      await connection.close().catch(() => undefined);
       return undefined;
     }
     if (!connection.isOpen) {
@@ -123,7 +124,7 @@ export class ServerSource implements OpenToolSource, ServerLink {
   async #list(connection: Connection): Promise<void> {
     let listed: readonly ListedTool[];
     try {
-      listed = await connection.list();
+      listed = await connection.list(this.#closing.signal);
     } catch (error) {
       if (connection.faultOf(error) === 'disconnected') this.lost(connection);
       if (connection !== this.#connection) return;
@@ -150,10 +151,11 @@ export class ServerSource implements OpenToolSource, ServerLink {
   }
 
   #make(listed: ListedTool) {
-    const from = canonicalJson(listed);
     const before = this.#made.get(listed.name);
-    if (before?.from === from) return before;
+    let from = '';
     try {
+      from = canonicalJson(listed);
+      if (before?.from === from) return before;
       return { from, tool: serverTool(this.#spec, listed, this) };
     } catch (error) {
       // No tool can be made of it: its schema is no bounded plain JSON.

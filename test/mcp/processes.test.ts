@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
+import type { McpLimits } from '../../src/limits.ts';
 import { mcpServer } from '../../src/mcp/mcp-server.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { reply } from '../../src/testing/reply.ts';
@@ -80,24 +81,31 @@ describe('the process of a server', () => {
   });
 
   it('ends where it never shakes hands', async () => {
-    const script = 'console.error(process.pid); setInterval(() => undefined, 60_000)';
-    const world = mcpWorld(['look'], {}, 'newer');
-    const source = mcpServer({
-      name: 'mute',
-      command: '/bin/sh',
-      args: [
-        '-c',
-        'echo "start $$" >> "$0"; exec "$1" -e "$2"',
-        world.args[2] ?? '',
-        process.execPath,
-        script,
-      ],
-      limits: { connectMs: 200, probeMs: 100, closeMs: 100 },
-    }).open({ clock: fakeClock() });
+    const { world, source } = muteServer({ connectMs: 200, probeMs: 100, closeMs: 100 });
     await source.settle?.(new AbortController().signal);
     const spawned = world.pids();
     expect(source.tools()).toEqual([]);
     expect(spawned.length).toBeGreaterThan(0);
     await expectGone(spawned);
   });
+
+  it('ends with its runtime while it does not shake hands', async () => {
+    const { world, source } = muteServer({ closeMs: 100 });
+    const settling = source.settle?.(new AbortController().signal);
+    await world.logged(/^start/);
+    await source[Symbol.asyncDispose]();
+    await settling;
+    expect(world.pids()).toHaveLength(1);
+    await expectGone(world.pids());
+  });
 });
+
+/** A program that says nothing, ever. */
+function muteServer(limits: Partial<McpLimits>) {
+  const world = mcpWorld([]);
+  const [, , log = ''] = world.args;
+  const say = 'echo "start $$" >> "$0"; exec "$1" -e "setInterval(() => undefined, 60_000)"';
+  const args = ['-c', say, log, process.execPath];
+  const source = mcpServer({ name: 'mute', command: '/bin/sh', args, limits }).open({ clock: fakeClock() });
+  return { world, source };
+}

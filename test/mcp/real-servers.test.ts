@@ -152,6 +152,20 @@ describe('the file server', () => {
   });
 });
 
+describe.each(['older', 'newer'] as const)('a call by the %s protocol', (protocol) => {
+  it('CX-05 that is cancelled is cancelled at its server', async () => {
+    const world = mcpWorld(['hang'], {}, protocol);
+    const { agent } = scriptedAgent([reply().call('world__hang', {})], { tools: [world.server] });
+    const { runtime } = watchedRuntime();
+    const run = runtime.run(agent, 'Go.');
+    await world.logged(/^call hang$/);
+    run.cancel('enough');
+    await run.result;
+    await world.logged(/^cancelled$/);
+    expect(world.pids()).toHaveLength(1);
+  });
+});
+
 describe('a result', () => {
   const call = async (result: object) => {
     const world = mcpWorld(['look']);
