@@ -1,6 +1,5 @@
 import type { JsonObject, JsonValue } from '../ledger/content.ts';
 import { cutChars, safeText } from '../tools/safe-text.ts';
-import { admit } from './admission.ts';
 import type { OperatorDriver } from './operator-driver.ts';
 import { operatorStatus } from './schedule-view.ts';
 import { itemStatus, swarmStatus, worksInOrder } from './swarm-status.ts';
@@ -24,7 +23,7 @@ export function graphView(driver: OperatorDriver, detail: ViewDetail): JsonObjec
   const works = worksInOrder(schedule);
   const open = works.filter(({ status }) => !isSettled(status));
   const ended = driver.live.lastSettled(MAX_SHOWN);
-  const deferred = deferReasons(driver);
+  const { deferred } = driver;
   const show = (work: WorkState) => workView(work, driver, { detail, deferred: deferred.get(work) });
   const operators = [...schedule.operators.values()];
   const { status, counts } = swarmStatus(schedule, (work) => driver.isBlocked(work));
@@ -50,7 +49,7 @@ export function graphPage(driver: OperatorDriver, cursor: string | undefined): J
   const [size, offset] = (cursor ?? `${works.length}.0`).split('.').map(Number);
   if (size !== works.length || offset === undefined || !(offset >= 0)) return undefined;
   const page = works.slice(offset, offset + MAX_SHOWN);
-  const deferred = deferReasons(driver);
+  const { deferred } = driver;
   const next = offset + page.length;
   return {
     works: page.map((work) => workView(work, driver, { detail: 'full', deferred: deferred.get(work) })),
@@ -58,11 +57,6 @@ export function graphPage(driver: OperatorDriver, cursor: string | undefined): J
     total: works.length,
     ...(next < works.length ? { next_cursor: `${works.length}.${next}` } : {}),
   };
-}
-
-function deferReasons({ schedule, limits }: OperatorDriver): ReadonlyMap<WorkState, string> {
-  const { deferred } = admit(schedule, limits);
-  return new Map(deferred.map(({ work, reason }) => [work, reason]));
 }
 
 interface Shown {

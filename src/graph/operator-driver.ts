@@ -3,7 +3,7 @@ import { failureOf } from '../agent/thrown-failure.ts';
 import type { NewRecord } from '../ledger/records.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { StopCause } from '../turn/stop-signal.ts';
-import { type Admission, type AdmissionLimits, admit } from './admission.ts';
+import { type Admission, type AdmissionLimits, admit, type DeferReason } from './admission.ts';
 import { enterWork } from './enter-work.ts';
 import type { LiveSchedule } from './live-schedule.ts';
 import { exceededBound } from './operator-bounds.ts';
@@ -46,6 +46,7 @@ export class OperatorDriver {
   #change = Promise.withResolvers<void>();
   /** Counts the times a work began to wait for a person. */
   #blockings = 0;
+  #deferred: ReadonlyMap<WorkState, DeferReason> = new Map();
 
   constructor(live: LiveSchedule, parts: OperatorParts) {
     this.live = live;
@@ -60,10 +61,9 @@ export class OperatorDriver {
     });
   }
 
-  /** Bounds of one pass. */
-  get limits(): AdmissionLimits {
-    const { activations, fanOut } = this.#parts.supervisor.limits;
-    return { activations, children: fanOut };
+  /** Works that could have run at the last pass and were left for a later one, with why. */
+  get deferred(): ReadonlyMap<WorkState, DeferReason> {
+    return this.#deferred;
   }
 
   get schedule(): Schedule {
@@ -200,13 +200,16 @@ export class OperatorDriver {
       await this.live.write(facts);
       admission = this.#admission();
     }
+    this.#deferred = new Map(admission.deferred.map(({ work, reason }) => [work, reason]));
     if (this.#stopping !== undefined) return;
     const claimed = await this.#claim(admission.admit);
     for (const work of claimed) this.#begin(work);
   }
 
   #admission(): Admission {
-    return admit(this.schedule, this.limits);
+    const { activations, fanOut } = this.#parts.supervisor.limits;
+    const limits: AdmissionLimits = { activations, children: fanOut };
+    return admit(this.schedule, limits);
   }
 
   /** Exactly one claim a work: the session has one owner, and this is the one place in it that claims. */

@@ -96,7 +96,10 @@ describe('a supervisor', () => {
     const { swarm, lead } = team({
       mode: 'graph',
       lead: [adds(item('0'), item('1'), item('2')), yields(), yields(), yields(), reply().text('Done.')],
-      worker: (task) => reply().wait(gates[Number(task) as 0 | 1 | 2]).text(`R${task}`),
+      worker: (task) =>
+        reply()
+          .wait(gates[Number(task) as 0 | 1 | 2])
+          .text(`R${task}`),
     });
     const { runtime, ledger, misfits } = runtimeOf(swarm);
     const run = runtime.run(swarm, 'Go.');
