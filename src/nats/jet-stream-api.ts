@@ -13,6 +13,9 @@ export const FAULT = {
   streamNotFound: 10059,
   noMessage: 10037,
   messageTooLarge: 10054,
+  wrongLastSequence: 10071,
+  wrongLastSequenceConstant: 10164,
+  notStored: 10077,
 } as const;
 
 const faultSchema = z.object({

@@ -50,7 +50,7 @@ export async function provision(
   const { dryRun = false, signal = AbortSignal.timeout(10_000), ...plan } = options;
   await client.connected(signal);
   const streams: StreamReport[] = [];
-  for (const wanted of planStreams(plan)) streams.push(await settle(client, wanted, dryRun, signal));
+  for (const wanted of planStreams(plan)) streams.push(await settleStream(client, wanted, dryRun, signal));
   const { version = 'unknown', apiLevel = 0 } = client.server ?? {};
   const isUnfit = streams.some(
     ({ state, differences }) => state === 'missing' || differences.some(({ isRequired }) => isRequired),
@@ -79,7 +79,8 @@ export async function assertFitForWorkers(client: NatsClient, signal: AbortSigna
 
 const infoSchema = z.object({ config: z.record(z.string(), z.unknown()) });
 
-async function settle(
+/** Makes one stream, or only looks. @throws SwarmError 'nats-unavailable', 'nats-rejected' */
+export async function settleStream(
   client: NatsClient,
   plan: StreamPlan,
   dryRun: boolean,

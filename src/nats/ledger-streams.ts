@@ -1,0 +1,93 @@
+import { NATS_LIMITS } from '../limits.ts';
+import type { StreamPlan } from './streams.ts';
+
+const NANOS_PER_MS = 1_000_000;
+const GIB = 1024 ** 3;
+
+/** Records of all sessions, and who owns them. */
+export const LEDGER_STREAM = 'SWM_LED';
+/** Messages to the owners of sessions, with their answers. */
+export const MAILBOX_STREAM = 'SWM_MBX';
+/** Which processes are alive, and how far readers of the ledger are. */
+export const OWNER_STREAM = 'SWM_OWN';
+/** Bucket of the artifacts that records refer to. They live as long as the records, unlike those of events. */
+export const LEDGER_BUCKET = 'SWM_LAR';
+
+/** Options of {@link planLedgerStreams}. */
+export interface LedgerStreamOptions {
+  /** First token of every subject. Default `swm`. */
+  readonly subjectRoot?: string | undefined;
+  /** Copies in a cluster. Default 1. */
+  readonly replicas?: number;
+  /** Bytes of records. When they are used up, appends are refused. Default 10 GiB. */
+  readonly maxLedgerBytes?: number;
+  /** Bytes of artifacts. Default 4 GiB. */
+  readonly maxLedgerArtifactBytes?: number;
+}
+
+/** The streams of a ledger. Nothing in them goes by itself but messages to owners, answers and signs of life. */
+export function planLedgerStreams(options: LedgerStreamOptions = {}): readonly StreamPlan[] {
+  const { subjectRoot = 'swm', replicas = 1 } = options;
+  const { maxLedgerBytes = 10 * GIB, maxLedgerArtifactBytes = 4 * GIB } = options;
+  const common = { storage: 'file', retention: 'limits', discard: 'new', num_replicas: replicas };
+  // A condition on the last sequence is the guard, not this window.
+  const window = { duplicate_window: NATS_LIMITS.ledgerDuplicateWindowMs * NANOS_PER_MS };
+  const wished = { metadata: { 'swm.schema': '1' } };
+  return [
+    {
+      name: LEDGER_STREAM,
+      purpose: 'records of sessions',
+      required: {
+        ...common,
+        ...window,
+        subjects: [`${subjectRoot}.v1.*.led.*`],
+        max_bytes: maxLedgerBytes,
+        allow_direct: true,
+        allow_atomic: true,
+        deny_delete: true,
+      },
+      wished,
+    },
+    {
+      name: MAILBOX_STREAM,
+      purpose: 'messages to the owners of sessions',
+      required: {
+        ...common,
+        ...window,
+        subjects: [`${subjectRoot}.v1.*.mbx.*.*`],
+        max_bytes: GIB,
+        max_age: NATS_LIMITS.mailboxMs * NANOS_PER_MS,
+        max_msgs_per_subject: 1,
+        allow_direct: true,
+        allow_msg_ttl: true,
+      },
+      wished,
+    },
+    {
+      name: OWNER_STREAM,
+      purpose: 'live processes and places of readers',
+      required: {
+        ...common,
+        ...window,
+        subjects: [`${subjectRoot}.v1.*.own.*`, `${subjectRoot}.v1.*.cur.*`],
+        max_bytes: GIB / 4,
+        max_msgs_per_subject: 1,
+        allow_direct: true,
+        allow_msg_ttl: true,
+      },
+      wished,
+    },
+    {
+      name: `OBJ_${LEDGER_BUCKET}`,
+      purpose: 'artifacts that records refer to',
+      required: {
+        ...common,
+        subjects: [`$O.${LEDGER_BUCKET}.C.>`, `$O.${LEDGER_BUCKET}.M.>`],
+        max_bytes: maxLedgerArtifactBytes,
+        allow_direct: true,
+        allow_rollup_hdrs: true,
+      },
+      wished,
+    },
+  ];
+}

@@ -1,0 +1,94 @@
+import { type Clock, sleep, systemClock } from '../clock.ts';
+import { isSwarmError } from '../errors.ts';
+import type { PositionedRecord, TailOptions, TailScope } from '../ledger/ledger.ts';
+import { NATS_LIMITS } from '../limits.ts';
+import { rootIn } from './ledger-message.ts';
+import { positionedRecord } from './ledger-positions.ts';
+import type { LedgerSubjects } from './ledger-subjects.ts';
+import type { SequencedMessage, StreamReader } from './stream-reader.ts';
+import type { StreamWatch } from './stream-watch.ts';
+import { readSubject } from './subject-messages.ts';
+
+export interface RecordTailOptions extends TailOptions {
+  readonly reader: StreamReader;
+  readonly subjects: LedgerSubjects;
+  readonly watch: StreamWatch;
+  /** Place after which to begin. */
+  readonly after: number;
+  /** Aborts with the reader, or when the ledger closes. */
+  readonly end: AbortSignal;
+  readonly clock?: Clock;
+}
+
+/**
+ * Records in the order of the stream, live or up to a position. While the server is away it waits.
+ * @throws SwarmError 'nats-rejected', 'ledger-corrupt', 'ledger-newer-schema'
+ */
+export async function* tailRecords(options: RecordTailOptions): AsyncGenerator<PositionedRecord, void> {
+  const { watch, end, only, upTo, clock = systemClock } = options;
+  const watched = watch.on(topicOf(only));
+  let next = Math.max(0, options.after) + 1;
+  let failures = 0;
+  try {
+    while (!end.aborted && next <= (upTo ?? Number.POSITIVE_INFINITY)) {
+      const since = watched.watch.version;
+      const begin = next;
+      try {
+        for await (const { item, sequence } of readOn(options, next, watched.newest())) {
+          failures = 0;
+          next = sequence + 1;
+          if (item !== undefined) yield item;
+          if (end.aborted) return;
+        }
+      } catch (error) {
+        if (end.aborted) return;
+        if (!isSwarmError(error, 'nats-unavailable')) throw error;
+        failures += 1;
+        await sleep(clock, pauseMs(failures), end);
+        continue;
+      }
+      if (upTo !== undefined) return;
+      if (next === begin) await watched.watch.changed(since, end);
+    }
+  } finally {
+    watched.release();
+  }
+}
+
+/** What is stored by now from a sequence on, with what belongs to others passed over. */
+async function* readOn({ reader, subjects, only, upTo }: RecordTailOptions, from: number, known: number) {
+  const filter =
+    only !== undefined && 'session' in only ? subjects.session(only.session) : subjects.sessions();
+  // The copy of the stream that answers may be behind the one that told of a position.
+  const newest = upTo === undefined ? known : ((await reader.newest(filter))?.sequence ?? 0);
+  for await (const message of readSubject(reader, { filter, from, atLeast: newest })) {
+    const { sequence } = message;
+    if (upTo !== undefined && sequence > upTo) return;
+    const item = positionedRecord(message, subjects);
+    const isWanted = only === undefined || 'session' in only || item?.record.root === only.root;
+    yield { sequence, item: isWanted ? item : undefined };
+  }
+}
+
+/** What those wait for who follow all records. */
+const RECORDS = 'records';
+
+/** By what a record wakes its followers. The last message of a batch says which tree it belongs to. */
+export function topicsOf(
+  message: Pick<SequencedMessage, 'subject' | 'header'>,
+  subjects: LedgerSubjects,
+): readonly string[] {
+  const session = message.subject.slice(subjects.sessions().length - 1);
+  const root = rootIn(message);
+  const own = [RECORDS, topicOf({ session })];
+  return root === undefined ? own : [...own, topicOf({ root })];
+}
+
+export function topicOf(only: TailScope | undefined): string {
+  if (only === undefined) return RECORDS;
+  return 'session' in only ? `session ${only.session}` : `root ${only.root}`;
+}
+
+function pauseMs(failures: number): number {
+  return Math.min(NATS_LIMITS.maxLedgerBackoffMs, NATS_LIMITS.ledgerBackoffMs * 2 ** failures);
+}

@@ -1,0 +1,181 @@
+import { randomBytes } from 'node:crypto';
+import { SwarmError } from '../errors.ts';
+import { reject } from '../ledger/append-rules.ts';
+import type { SessionIdentity } from '../ledger/records.ts';
+import type { AppendOrder, CommitOutcome } from '../ledger/session-writer.ts';
+import { NATS_LIMITS } from '../limits.ts';
+import type { GuardedMessage, GuardedOutcome, GuardedPublisher } from './guarded-publish.ts';
+import {
+  nonceOf,
+  type OwnershipKind,
+  ownershipBody,
+  ownershipHeaders,
+  ownershipKind,
+  placeOf,
+  recordBody,
+  recordHeaders,
+  rowOf,
+} from './ledger-message.ts';
+import type { LedgerSubjects } from './ledger-subjects.ts';
+import { type Claim, SessionState } from './session-state.ts';
+import type { SequencedMessage, StreamReader } from './stream-reader.ts';
+import { readSubject } from './subject-messages.ts';
+
+export interface SessionClaimsOptions {
+  readonly reader: StreamReader;
+  readonly publisher: GuardedPublisher;
+  readonly subjects: LedgerSubjects;
+  readonly withinMs: number;
+  /** Name of this owner. */
+  readonly owner: string;
+  /** Whether the server holds another owner for alive. */
+  isAlive(owner: string): Promise<boolean>;
+  /** Bytes of a message with its headers. */
+  maxPayload(): number;
+  /** Tries again what the server could not do for a moment. */
+  steady<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/** A session that is owned, in whose name, and how it stands. */
+export interface ClaimedSession {
+  readonly type: 'claimed';
+  readonly state: SessionState;
+  readonly claim: Claim;
+}
+
+/** What became of an attempt to own a session. */
+export type ClaimOutcome = ClaimedSession | { readonly type: 'owned'; readonly owner: string };
+
+/** Room for what the server adds to a message. */
+const HEADER_BYTES = 512;
+
+/**
+ * Who writes to a session. Whoever wants to puts a claim behind its last message, on the condition that it is the last
+ * one; from then on no append of an older writer can be stored, as each is on that condition too.
+ */
+export class SessionClaims {
+  readonly #options: SessionClaimsOptions;
+  /** How sessions stood that this process gave back. Reading them again begins there. */
+  readonly #known = new Map<string, SessionState>();
+
+  constructor(options: SessionClaimsOptions) {
+    this.#options = options;
+  }
+
+  /** @throws SwarmError 'ledger-unavailable', 'ledger-corrupt', 'ledger-newer-schema' */
+  async claim(identity: SessionIdentity): Promise<ClaimOutcome> {
+    const { session } = identity;
+    for (;;) {
+      const { owner, isAlive, steady } = this.#options;
+      const last = await steady(() => this.#options.reader.last(this.#subject(session)));
+      const holder = last === undefined ? undefined : placeOf(last, `session ${session}`).owner;
+      if (holder !== undefined && holder !== owner && (await steady(() => isAlive(holder)))) {
+        return { type: 'owned', owner: holder };
+      }
+      const state = await steady(() => this.#load(session, last?.sequence ?? 0));
+      const claim = { identity: state.identity ?? identity, epoch: state.epoch + 1, owner };
+      const outcome = await this.#own(state, claim, 'claim');
+      if (outcome.type === 'stored') return { type: 'claimed', state, claim };
+      // Somebody else was first: look who.
+      if (outcome.type !== 'overtaken') throw unavailable(`${session} could not be claimed`, outcome);
+    }
+  }
+
+  /** Stores the records of an order, all or none; the state goes on with them. */
+  async append({ state, claim }: ClaimedSession, order: AppendOrder): Promise<CommitOutcome> {
+    const [first] = order.rows;
+    if (first === undefined) return { type: 'committed' };
+    const place = state.placeAfter(order, claim);
+    const messages = order.rows.map((row, index) => ({
+      payload: recordBody(row),
+      headers: recordHeaders(row.record.seq, index === order.rows.length - 1 ? place : undefined),
+    }));
+    const most = this.#options.maxPayload();
+    const size = Math.max(...messages.map(sizeOf));
+    if (size > most) return reject('limit', `a record of ${size} bytes, the server takes ${most}`);
+    const isOwn = (message: SequencedMessage) =>
+      ownershipKind(message) === undefined && rowOf(message, claim.identity.session).hash === first.hash;
+    const outcome = await this.#publish(claim, state.lastPos, messages, isOwn);
+    switch (outcome.type) {
+      case 'stored':
+        state.keep(order, outcome.last);
+        return { type: 'committed' };
+      case 'overtaken':
+        return reject('fenced', `epoch ${claim.epoch} is over, the session has another writer`);
+      case 'refused':
+        return reject('limit', outcome.message);
+      case 'unknown':
+        return { type: 'indeterminate', cause: outcome.cause };
+    }
+  }
+
+  /** Gives a session back. One that has another writer by now is left alone. @throws SwarmError 'ledger-unavailable' */
+  async release({ state, claim }: ClaimedSession): Promise<void> {
+    const { identity, epoch } = claim;
+    const outcome = await this.#own(state, { identity, epoch }, 'release');
+    if (outcome.type === 'stored') this.#note(identity.session, state);
+    if (outcome.type === 'stored' || outcome.type === 'overtaken') return;
+    throw unavailable(`${identity.session} could not be given back`, outcome);
+  }
+
+  /** Where a session that was given back stood, if it is known. */
+  known(session: string): SessionState | undefined {
+    return this.#known.get(session);
+  }
+
+  async #own(state: SessionState, claim: Claim, kind: OwnershipKind): Promise<GuardedOutcome> {
+    const nonce = randomBytes(12).toString('hex');
+    const headers = ownershipHeaders(state.placeAfter(undefined, claim), kind);
+    const message = { payload: ownershipBody(kind, nonce), headers };
+    const isOwn = (found: SequencedMessage) => nonceOf(found) === nonce;
+    const outcome = await this.#publish(claim, state.lastPos, [message], isOwn);
+    if (outcome.type === 'stored') state.keepOwnership(claim.epoch, outcome.last);
+    return outcome;
+  }
+
+  #publish(
+    { identity }: Claim,
+    expected: number,
+    messages: readonly GuardedMessage[],
+    isOwn: (message: SequencedMessage) => boolean,
+  ): Promise<GuardedOutcome> {
+    const subject = this.#subject(identity.session);
+    return this.#options.publisher.publish({ subject, expected, messages, isOwn }, this.#options.withinMs);
+  }
+
+  /** Everything up to a message, verified. */
+  async #load(session: string, atLeast: number): Promise<SessionState> {
+    const known = this.#known.get(session);
+    // Fed from here on, by one reader only; a reader that fails must not leave half of it.
+    this.#known.delete(session);
+    const state = known ?? new SessionState(session);
+    const { reader } = this.#options;
+    const filter = this.#subject(session);
+    for await (const message of readSubject(reader, { filter, from: state.lastPos + 1, atLeast })) {
+      state.feed(message);
+    }
+    return state;
+  }
+
+  #note(session: string, state: SessionState): void {
+    this.#known.set(session, state);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > NATS_LIMITS.knownSessions && oldest !== undefined) this.#known.delete(oldest);
+  }
+
+  #subject(session: string): string {
+    return this.#options.subjects.session(session);
+  }
+}
+
+function sizeOf({ payload, headers }: GuardedMessage): number {
+  const lines = Object.entries(headers).map(([name, value]) => name.length + value.length + 4);
+  return payload.byteLength + HEADER_BYTES + lines.reduce((sum, line) => sum + line, 0);
+}
+
+function unavailable(what: string, outcome: GuardedOutcome): SwarmError {
+  const cause = outcome.type === 'unknown' ? outcome.cause : undefined;
+  return new SwarmError('ledger-unavailable', cause === undefined ? what : `${what}: ${cause.message}`, {
+    cause,
+  });
+}

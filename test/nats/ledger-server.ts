@@ -1,0 +1,32 @@
+import { onTestFinished } from 'vitest';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { connectNats } from '../../src/nats/client.ts';
+import { type JetStreamLedgerOptions, jetstreamLedger } from '../../src/nats/jet-stream-ledger.ts';
+import { provisionLedger } from '../../src/nats/ledger-fit.ts';
+import { type NatsServer, startNatsServer } from '../support/nats-server.ts';
+
+let namespaces = 0;
+
+/** A namespace that no other test uses. */
+export function freshNamespace(): string {
+  namespaces += 1;
+  return `t${process.pid}-${namespaces}`;
+}
+
+/** A server with the streams of a ledger. */
+export async function startLedgerServer(): Promise<NatsServer> {
+  const server = await startNatsServer();
+  await using admin = connectNats(server.url);
+  await provisionLedger(admin);
+  return server;
+}
+
+/** A ledger of the test's own, closed with it. */
+export async function openLedgerOn(
+  server: NatsServer,
+  options: Omit<JetStreamLedgerOptions, 'connection'> = {},
+): Promise<Ledger> {
+  const ledger = await jetstreamLedger({ connection: server.url, ...options });
+  onTestFinished(() => ledger.close());
+  return ledger;
+}
