@@ -2,21 +2,25 @@ import { abandonTurn } from './agent/abandon-turn.ts';
 import { type Approvals, createApprovals, postToOwner } from './agent/approvals.ts';
 import { type ClientTools, clientSources } from './agent/client-tools.ts';
 import { type Agent, type AnyAgent, isAgent } from './agent/define-agent.ts';
+import { takeUpJob } from './agent/handoff-chain.ts';
 import { rootLineage } from './agent/lineage.ts';
 import { checkOptions } from './agent/option-checks.ts';
+import { reachableAgents } from './agent/reachable-agents.ts';
 import type { Run } from './agent/run.ts';
 import { inputParts, type RunInput } from './agent/run-input.ts';
-import { takeUpJob } from './agent/handoff-chain.ts';
-import { reachableAgents } from './agent/reachable-agents.ts';
 import { type DecideIndeterminate, inputJob } from './agent/run-turn-job.ts';
-import { withinTree } from './agent/session-tree.ts';
 import { RuntimeCore } from './agent/runtime-core.ts';
 import type { RuntimeOptions } from './agent/runtime-options.ts';
 import { actOnTurn } from './agent/session-inbox.ts';
 import { identityOf, withSession } from './agent/session-task.ts';
+import { withinTree } from './agent/session-tree.ts';
 import { type RunOptions, type RunSettings, startRun } from './agent/start-run.ts';
 import { isSwarmError, SwarmError } from './errors.ts';
 import type { SinkStats } from './events/outbox.ts';
+import { type AnyGraph, type Graph, isGraph } from './graph/define-graph.ts';
+import { type AnySwarm, isSwarm, type Swarm } from './graph/define-swarm.ts';
+import { resumeGraph, startGraph } from './graph/run-graph.ts';
+import { resumeSwarm, startSwarm } from './graph/run-swarm.ts';
 import type { JsonObject } from './ledger/content.ts';
 import type { SessionSummary } from './ledger/ledger.ts';
 import type { LedgerRecord, SessionIdentity } from './ledger/records.ts';
@@ -56,6 +60,18 @@ export interface Runtime extends AsyncDisposable {
     input: RunInput,
     ...options: unknown extends Context ? [RunOptions<Context>?] : [RunOptions<Context>]
   ): Run<Output>;
+  /** Runs a graph on an input, parsed by its schema. Its agents run in sessions below its own. */
+  run<Input, Output, Context>(
+    target: Graph<Input, Output, Context>,
+    input: Input,
+    ...options: unknown extends Context ? [RunOptions<Context>?] : [RunOptions<Context>]
+  ): Run<Output>;
+  /** Gives a swarm an input: its supervisor gets it, and what it yields at last is the result. */
+  run<Output, Context>(
+    target: Swarm<Output, Context>,
+    input: RunInput,
+    ...options: unknown extends Context ? [RunOptions<Context>?] : [RunOptions<Context>]
+  ): Run<Output>;
   readonly approvals: Approvals;
   /** What ended processes left open: of one session and those below it, or of all. Executes nothing. */
   recover(sessionId?: string): Promise<readonly RecoveryReport[]>;
@@ -66,7 +82,7 @@ export interface Runtime extends AsyncDisposable {
    * @throws SwarmError 'unknown-agent', 'runtime-closed'
    */
   resume<Output = string>(
-    target: Agent<Output, never> | string,
+    target: Agent<Output, never> | Graph<never, Output, never> | Swarm<Output, never> | string,
     sessionId: string,
     options?: ResumeOptions,
   ): Run<Output>;
@@ -100,7 +116,8 @@ export function createRuntime(options: RuntimeOptions = {}): Runtime {
 
 function runtimeOf(core: RuntimeCore): Runtime {
   return {
-    run: (target, input, ...rest) => runAgent(core, target, input, rest[0] ?? {}),
+    run: (target: AnyTarget, input: unknown, ...rest: readonly (RunTargetOptions | undefined)[]) =>
+      runTarget(core, target, input, rest[0] ?? {}),
     approvals: createApprovals(core),
     recover: (sessionId) => recover(core, sessionId),
     resume: (target, sessionId, resumeOptions) => resumeAgent(core, target, sessionId, resumeOptions ?? {}),
@@ -123,6 +140,30 @@ function watchedSide(core: RuntimeCore, { approvals, sessions }: Runtime): Inspe
     steer: (sessionId, text) => sessions.steer(sessionId, text),
     cancel: (sessionId, reason) => sessions.cancel(sessionId, reason),
   };
+}
+
+type AnyTarget = AnyAgent | AnyGraph | AnySwarm;
+type RunTargetOptions = RunSettings & { readonly context?: unknown; readonly clientTools?: ClientTools };
+
+/** The overloads of `run` tie the types of target, input and result to each other. */
+function runTarget(
+  core: RuntimeCore,
+  target: AnyTarget,
+  input: unknown,
+  options: RunTargetOptions,
+): Run<never> {
+  // An agent takes text or parts, and whatever else is refused; the overloads say what it yields.
+  if (isSwarm(target)) {
+    core.assertOpen();
+    checkOptions('run', options);
+    // The result is what the supervisor yields.
+    return startSwarm(core, target, input as RunInput, options) as Run<never>;
+  }
+  if (!isGraph(target)) return runAgent(core, target, input as RunInput, options) as Run<never>;
+  core.assertOpen();
+  checkOptions('run', options);
+  // The result is what the output node of the graph yields.
+  return startGraph(core, target, input, options) as Run<never>;
 }
 
 function runAgent<Output, Context>(
@@ -151,12 +192,18 @@ function runAgent<Output, Context>(
 
 function resumeAgent<Output>(
   core: RuntimeCore,
-  target: Agent<Output, never> | string,
+  target: Agent<Output, never> | Graph<never, Output, never> | Swarm<Output, never> | string,
   sessionId: string,
   options: ResumeOptions,
 ): Run<Output> {
   core.assertOpen();
   checkOptions('resume', options);
+  const found = typeof target === 'string' ? core.definitions.get(target) : target;
+  const session = { sessionId, identity: () => rootIdentity(core, sessionId) };
+  // The result is what the output node of the graph yields.
+  if (isGraph(found)) return resumeGraph(core, found, session, options) as Run<Output>;
+  // The result is what the supervisor yields.
+  if (isSwarm(found)) return resumeSwarm(core, found, session, options) as Run<Output>;
   const agent =
     typeof target === 'string' ? registeredAgent(core, target) : (checkedAgent(target) as AnyAgent);
   reachableAgents([agent], core.agents);
@@ -182,7 +229,7 @@ async function rootIdentity(core: RuntimeCore, sessionId: string): Promise<Sessi
 
 function checkedAgent<T>(target: T): T {
   if (isAgent(target)) return target;
-  throw new SwarmError('invalid-definition', 'the target of a run is an agent made by defineAgent()');
+  throw new SwarmError('invalid-definition', 'the target of a run is an agent, a graph or a swarm');
 }
 
 function registeredAgent(core: RuntimeCore, name: string): AnyAgent {

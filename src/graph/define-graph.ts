@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
+import type { AnyAgent } from '../agent/define-agent.ts';
 import { canonicalJson } from '../ledger/canonical-json.ts';
 import { type LimitOptions, resolveLimits } from '../limits.ts';
 import { isZodSchema } from '../tools/json-schema.ts';
 import { checkGraph, type GraphShape, wrongGraph } from './check-graph.ts';
 import type { GraphBuilder } from './graph-builder.ts';
 import { chartOf } from './graph-chart.ts';
-import { type GraphNode, targetKind } from './graph-node.ts';
+import { agentsIn, type GraphNode, targetKind } from './graph-node.ts';
 import { readNode } from './read-node.ts';
 
 /** Options of {@link defineGraph}. */
@@ -30,6 +31,8 @@ export interface Graph<in Input = string, out Output = unknown, in Context = unk
   readonly name: string;
   readonly description: string;
   readonly nodes: readonly GraphNode[];
+  /** Agents that its nodes run, also in graphs that are nodes. */
+  readonly agents: readonly AnyAgent[];
   /** Name of the node whose result is the result of a run. */
   readonly output: string;
   readonly input: z.ZodType | undefined;
@@ -113,6 +116,7 @@ function build(definition: AnyDefinition, nodes: readonly GraphNode[], output: s
     name,
     description,
     nodes: Object.freeze(nodes),
+    agents: Object.freeze(agentsIn(nodes)),
     output,
     input,
     limits: Object.freeze({ ...limits }),

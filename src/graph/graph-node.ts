@@ -1,3 +1,4 @@
+import type { AnyAgent } from '../agent/define-agent.ts';
 import type { AnyTarget, NodeSettings, RetryOptions } from './node-target.ts';
 
 /** What decides about edges and items, with the types of their values erased: the builder checked them. */
@@ -38,3 +39,11 @@ export function targetKind({ target }: GraphNode): TargetKind {
 
 /** The node every graph begins with: it yields the input of the run. */
 export const INPUT_NODE = 'input';
+
+/** Agents that nodes run, also in graphs that are nodes. */
+export function agentsIn(nodes: readonly GraphNode[]): readonly AnyAgent[] {
+  return nodes.flatMap(({ target }) => {
+    if (target === undefined || typeof target === 'function') return [];
+    return target.kind === 'agent' ? [target] : target.agents;
+  });
+}

@@ -10,7 +10,6 @@ const text = z.string();
 /** Tokens of a child and of everything below it. An absent `usage` is unknown, never zero. */
 const spentSchema = z.strictObject({
   usage: usageSchema.optional(),
-  byAgent: z.record(text, usageSchema.nullable()),
   steps: count,
   toolCalls: count,
 });
@@ -26,6 +25,8 @@ export const operatorSchema = z.strictObject({
   target: text.optional(),
   /** Gets one work for each result of these operators, now and later. */
   routes: z.array(id).optional(),
+  /** What each of those works is to do. */
+  instruction: text.optional(),
 });
 
 /** One scheduled instruction. */

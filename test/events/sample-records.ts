@@ -229,7 +229,7 @@ export const SAMPLES: { readonly [T in RecordType]?: readonly RecordData<T>[] } 
       outputRef: artifact,
       child: 's-kid',
       head: { seq: 9, hash: hash('c') },
-      spent: { usage, byAgent: { reviewer: usage }, steps: 1, toolCalls: 0 },
+      spent: { usage, steps: 1, toolCalls: 0 },
       durationMs: 40,
     },
   ],
