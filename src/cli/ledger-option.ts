@@ -6,6 +6,7 @@ import { SwarmError } from '../errors.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Inspector } from '../lifecycle/inspector.ts';
 import type { Runtime } from '../runtime.ts';
+import { type BusOptions, busSinks } from './bus-option.ts';
 
 const DEFAULT_PATH = './swarmwright.db';
 
@@ -46,7 +47,7 @@ export async function withRuntime<T>(
     readonly isNew?: boolean;
     readonly agents?: Readonly<Record<string, AnyAgent>>;
     readonly inspect?: Inspector | undefined;
-  },
+  } & BusOptions,
   use: (parts: RuntimeUse) => Promise<T>,
 ): Promise<T> {
   const path = resolve(options.ledger);
@@ -56,9 +57,11 @@ export async function withRuntime<T>(
   // Loaded when it is needed: help and completion answer at once.
   const { sqliteLedger } = await import('../ledger/sqlite-ledger.ts');
   const { createRuntime } = await import('../runtime.ts');
+  const sinks = await busSinks(options);
   const ledger = await sqliteLedger({ path });
   await using runtime = createRuntime({
     ledger,
+    sinks,
     ...(options.agents === undefined ? {} : { agents: options.agents }),
     ...(options.inspect === undefined ? {} : { inspect: options.inspect }),
   });

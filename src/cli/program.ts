@@ -3,10 +3,12 @@ import { isSwarmError } from '../errors.ts';
 import { addApprovalCommands } from './approval-commands.ts';
 import { type Cli, createCli } from './cli.ts';
 import { addCompletionCommand } from './completion-command.ts';
+import { addEventsCommands } from './events-commands.ts';
 import { EXIT } from './exit-code.ts';
 import { addInspectCommand } from './inspect-command.ts';
 import { shownLines, textLine } from './line.ts';
 import { addMachinesCommand } from './machines-command.ts';
+import { addNatsCommands } from './nats-commands.ts';
 import { addResumeCommand } from './resume-command.ts';
 import { addRunCommand } from './run-command.ts';
 import { addSessionCommands } from './session-commands.ts';
@@ -44,6 +46,8 @@ function createProgram(cli: Cli, version: string): Command {
   addInspectCommand(program, cli);
   addMachinesCommand(program, cli);
   addToolsCommands(program, cli);
+  addEventsCommands(program, cli);
+  addNatsCommands(program, cli);
   addCompletionCommand(program, cli);
   return program;
 }

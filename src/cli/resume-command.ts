@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { tellBus } from './bus-option.ts';
 import type { Cli } from './cli.ts';
 import type { ExitCode } from './exit-code.ts';
 import { withRuntime } from './ledger-option.ts';
@@ -54,6 +55,9 @@ async function resumeFile(
       ...settingsOf(options),
       indeterminate: () => options.indeterminate,
     });
-    return watchRun({ cli, runtime, run, show: options, place: placeOf(file, options.session, options) });
+    const place = placeOf(file, options.session, options);
+    const exitCode = await watchRun({ cli, runtime, run, show: options, place });
+    await tellBus(cli, runtime);
+    return exitCode;
   });
 }

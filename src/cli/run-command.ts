@@ -5,15 +5,17 @@ import { isSessionId } from '../ids.ts';
 import type { Inspector } from '../lifecycle/inspector.ts';
 import type { BudgetOptions } from '../turn/run-budget.ts';
 import { budgetOption } from './budget-option.ts';
+import { type BusOptions, tellBus } from './bus-option.ts';
 import type { Cli } from './cli.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { type LedgerOptions, ledgerHint, ledgerOption, quoteWord, withRuntime } from './ledger-option.ts';
 import { type LoadedTarget, loadTarget } from './load-target.ts';
+import { insecureOption, namespaceOption, natsOption } from './nats-option.ts';
 import { openPage } from './open-page.ts';
 import { type ShowOptions, watchRun } from './watch-run.ts';
 
 /** Options that `run` and `resume` share. */
-export interface RunningOptions extends LedgerOptions, ShowOptions {
+export interface RunningOptions extends LedgerOptions, ShowOptions, BusOptions {
   readonly export?: string;
   readonly onApproval: 'wait' | 'pause';
   readonly budget?: BudgetOptions;
@@ -100,6 +102,9 @@ export function addRunningOptions(command: Command): Command {
         .default('wait'),
     )
     .addOption(budgetOption())
+    .addOption(natsOption())
+    .addOption(namespaceOption())
+    .addOption(insecureOption())
     .addOption(
       new Option('--json', 'one JSON event a line, the result as the last').conflicts(['plain', 'quiet']),
     )
@@ -125,7 +130,9 @@ export async function runFile(
       ...(options.session === undefined ? {} : { sessionId: options.session }),
     });
     const place = placeOf(file, run.sessionId, options);
-    return watchRun({ cli, runtime, run, show: options, place });
+    const exitCode = await watchRun({ cli, runtime, run, show: options, place });
+    await tellBus(cli, runtime);
+    return exitCode;
   });
 }
 

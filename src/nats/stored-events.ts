@@ -72,6 +72,22 @@ export async function* readAllStored(
   }
 }
 
+/**
+ * Place of the newest message under a filter, as of now; undefined for none.
+ * @throws SwarmError 'nats-unavailable', 'nats-rejected'
+ */
+export async function lastSequenceUnder(
+  client: NatsClient,
+  filter: string,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  let last: number | undefined;
+  for await (const { sequence } of readAllStored(client, filter, signal, 'newest')) {
+    last = Math.max(last ?? 0, sequence);
+  }
+  return last;
+}
+
 type ConsumerStart = Exclude<StreamStart, { type: 'new' }> | { readonly type: 'last-per-subject' };
 
 const stateSchema = z.object({ state: z.object({ last_seq: z.number() }) });

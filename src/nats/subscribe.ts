@@ -5,7 +5,7 @@ import { createArtifactBucket } from './artifact-bucket.ts';
 import type { NatsClient } from './client.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { readJson } from './jet-stream-api.ts';
-import { createSessionOrder } from './session-order.ts';
+import { createSessionOrder, type SessionOrder } from './session-order.ts';
 import { readAllStored, readStored, type StreamStart } from './stored-events.ts';
 import { createSubjects, type EventFilter, type SubjectOptions, type Subjects } from './subjects.ts';
 
@@ -24,6 +24,8 @@ export interface SubscribeOptions extends SubjectOptions, EventFilter {
    * stored twice is handled once, over restarts too.
    */
   readonly known?: (session: string) => number | undefined;
+  /** Ends behind this place of the stream. Default: never. */
+  readonly until?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -112,7 +114,7 @@ interface Reading {
 
 async function* items(reading: Reading): AsyncGenerator<SubscriptionItem, void> {
   const { client, subjects, options, counts } = reading;
-  const { agent, known, signal = new AbortController().signal } = options;
+  const { known, signal = new AbortController().signal, until = Number.POSITIVE_INFINITY } = options;
   const isWhole = options.kind === undefined && options.name === undefined;
   const order = createSessionOrder({ isWhole, known });
   for await (const { data, sequence } of readStored(
@@ -122,18 +124,28 @@ async function* items(reading: Reading): AsyncGenerator<SubscriptionItem, void> 
     signal,
   )) {
     const event = eventIn(data, counts);
-    if (event === undefined) continue;
-    const standing = order.take(event);
-    if (standing.type === 'repeated') {
-      counts.repeated += 1;
-      continue;
-    }
-    const isWanted = agent === undefined || event.agent === agent;
-    if (standing.type === 'gap' && isWanted) yield* refill(reading, event, standing.after, sequence - 1);
-    if (!isWanted) continue;
-    counts.events += 1;
-    yield { type: 'event', event, sequence };
+    if (event !== undefined) yield* place(reading, order, event, sequence);
+    if (sequence >= until) return;
   }
+}
+
+/** What an event that came is to the reader: nothing, itself, or what came before it too. */
+async function* place(
+  reading: Reading,
+  order: SessionOrder,
+  event: RunEvent,
+  sequence: number,
+): AsyncGenerator<SubscriptionItem, void> {
+  const { counts, options } = reading;
+  const standing = order.take(event);
+  if (standing.type === 'repeated') {
+    counts.repeated += 1;
+    return;
+  }
+  if (options.agent !== undefined && event.agent !== options.agent) return;
+  if (standing.type === 'gap') yield* refill(reading, event, standing.after, sequence - 1);
+  counts.events += 1;
+  yield { type: 'event', event, sequence };
 }
 
 function startOf({ from = 'new' }: SubscribeOptions): StreamStart {

@@ -1,0 +1,158 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import type { ProvisionReport, SettingDifference } from '../nats/provision.ts';
+import type { Cli } from './cli.ts';
+import { EXIT } from './exit-code.ts';
+import { jsonText } from './json-text.ts';
+import { type Line, type Style, span, textLine } from './line.ts';
+import {
+  insecureOption,
+  type NatsCommandOptions,
+  namespaceOption,
+  natsOption,
+  withNats,
+} from './nats-option.ts';
+
+interface InitOptions extends NatsCommandOptions {
+  readonly dryRun?: boolean;
+  readonly replicas?: number;
+  readonly eventDays?: number;
+  readonly json?: boolean;
+}
+
+interface StatusOptions extends NatsCommandOptions {
+  readonly seconds: number;
+  readonly json?: boolean;
+}
+
+const LOCAL = 'nats://127.0.0.1:4222';
+
+const INIT_EXAMPLES = `
+Examples:
+  $ swarmwright nats init --dry-run
+  $ swarmwright nats init --nats nats://provisioner:provisioner@127.0.0.1:4222
+  $ swarmwright nats init --replicas 3
+
+Makes the stream of events and the bucket of artifacts, once for a server. What is there already is compared with what
+it should be, setting by setting, and never changed. Ends with 1 where events cannot go.`;
+
+const STATUS_EXAMPLES = `
+Examples:
+  $ swarmwright nats status
+  $ swarmwright nats status --seconds 30 --json
+
+Publishers of events tell how they are every few seconds; this listens for that long.`;
+
+/** Adds `nats init` and `nats status`. */
+export function addNatsCommands(program: Command, cli: Cli): void {
+  const nats = program
+    .command('nats')
+    .description('prepare a NATS server for events, and look at who publishes');
+  nats
+    .command('init')
+    .description('Makes the streams and buckets that events need, or checks them.')
+    .addOption(natsOption().default(LOCAL))
+    .addOption(insecureOption())
+    .option('--dry-run', 'only look')
+    .option('--replicas <number>', 'copies in a cluster; default: 1', readWhole)
+    .option('--event-days <number>', 'days events are kept; default: 7', readWhole)
+    .option('--json', 'one JSON object')
+    .addHelpText('after', INIT_EXAMPLES)
+    .action((options: InitOptions) => init(cli, options));
+  nats
+    .command('status')
+    .description('Tells how the publishers of events are doing.')
+    .addOption(natsOption().default(LOCAL))
+    .addOption(insecureOption())
+    .addOption(namespaceOption())
+    .option('--seconds <number>', 'time to listen', readWhole, 6)
+    .option('--json', 'one JSON object a line')
+    .addHelpText('after', STATUS_EXAMPLES)
+    .action((options: StatusOptions) => status(cli, options));
+}
+
+/** @throws InvalidArgumentError which names what is wrong */
+function readWhole(text: string): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= 1) return value;
+  throw new InvalidArgumentError('A whole number of at least 1 is needed.');
+}
+
+async function init(cli: Cli, options: InitOptions): Promise<void> {
+  const { dryRun = false, replicas, eventDays } = options;
+  const { provision } = await import('../nats/provision.ts');
+  const report = await withNats(options, (client) =>
+    provision(client, {
+      dryRun,
+      ...(replicas === undefined ? {} : { replicas }),
+      ...(eventDays === undefined ? {} : { eventDays }),
+    }),
+  );
+  if (options.json === true) await cli.out.write(`${jsonText(report)}\n`);
+  else await cli.out.lines(reportLines(report));
+  if (report.verdict === 'unfit') cli.exitCode = EXIT.failed;
+}
+
+const VERDICTS: Readonly<
+  Record<ProvisionReport['verdict'], { readonly words: string; readonly style: Style }>
+> = {
+  ready: { words: 'ready', style: 'good' },
+  degraded: { words: 'events go; the server lacks some of what was asked for', style: 'warn' },
+  unfit: { words: 'not ready', style: 'bad' },
+};
+
+function reportLines({ server, streams, verdict }: ProvisionReport): readonly Line[] {
+  const level = server.apiLevel === 0 ? '' : `, JetStream API level ${server.apiLevel}`;
+  const { words, style } = VERDICTS[verdict];
+  return [
+    textLine(`nats-server ${server.version}${level}`),
+    ...streams.flatMap(({ name, purpose, state, differences }) => [
+      [
+        span(name, 'bold'),
+        span(`  ${state}`, state === 'missing' ? 'warn' : 'good'),
+        span(`  ${purpose}`, 'dim'),
+      ],
+      ...differences.map(differenceLine),
+    ]),
+    [span(words, style)],
+  ];
+}
+
+function differenceLine({ setting, wanted, found, isRequired }: SettingDifference): Line {
+  const is = found === undefined ? 'is not known to the server' : `is ${JSON.stringify(found)}`;
+  return [span(`  ${setting} ${is}, should be ${JSON.stringify(wanted)}`, isRequired ? 'bad' : 'warn')];
+}
+
+async function status(cli: Cli, options: StatusOptions): Promise<void> {
+  const { createSubjects } = await import('../nats/subjects.ts');
+  const { healthSchema } = await import('../nats/health.ts');
+  const { readJson } = await import('../nats/jet-stream-api.ts');
+  const subjects = createSubjects({ ns: options.ns });
+  let heard = 0;
+  await withNats(options, async (client) => {
+    const subscription = client.subscribe(subjects.healths(), ({ subject, data }) => {
+      const parsed = healthSchema.safeParse(readJson(data));
+      if (!parsed.success) return;
+      heard += 1;
+      const publisher = subject.slice(subject.lastIndexOf('.') + 1);
+      if (options.json === true) void cli.out.write(`${jsonText({ publisher, ...parsed.data })}\n`);
+      else void cli.out.lines([healthLine(publisher, parsed.data)]);
+    });
+    await client.flush();
+    await new Promise((resolve) => setTimeout(resolve, options.seconds * 1_000));
+    subscription.close();
+  });
+  if (heard === 0 && options.json !== true) await cli.out.say('no publisher was heard');
+}
+
+type Health = import('zod').infer<typeof import('../nats/health.ts').healthSchema>;
+
+function healthLine(publisher: string, health: Health): Line {
+  const { state, lag, stored, goBacks, dropped, message } = health;
+  const why = message === undefined ? '' : `  ${message}`;
+  const style: Style = state === 'connected' ? 'good' : 'warn';
+  return [
+    span(publisher, 'bold'),
+    span(`  ${state}`, style),
+    span(`  ${lag} behind, ${stored} stored, ${goBacks} sent again, ${dropped} dropped${why}`, 'dim'),
+  ];
+}

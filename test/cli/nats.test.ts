@@ -1,0 +1,116 @@
+import { connectNats } from 'swarmwright/nats';
+import { reply } from 'swarmwright/testing';
+import { describe, expect, it } from 'vitest';
+import { until } from '../nats/bus.ts';
+import { isNatsMissing, startNatsServer } from '../support/nats-server.ts';
+import { fixture, jsonLines, openWorkplace, SLOW, sessionIn } from './cli-process.ts';
+
+const answering = () => openWorkplace([reply().text('It is so.')]);
+
+describe.skipIf(isNatsMissing())('nats init', () => {
+  it('NB-17 looks, makes, and finds what is there', SLOW, async () => {
+    await using server = await startNatsServer({ conf: 'project' });
+    await using place = await answering();
+    const init = (...more: string[]) =>
+      place.run(['nats', 'init', '--nats', server.urlOf('provisioner'), ...more]);
+    const looked = await init('--dry-run');
+    expect([looked.code, looked.stdout]).toEqual([
+      1,
+      expect.stringMatching(/SWM_EVT {2}missing[\s\S]*not ready/),
+    ]);
+    const made = await init();
+    expect([made.code, made.stdout]).toEqual([0, expect.stringMatching(/SWM_EVT {2}created[\s\S]*\nready/)]);
+    const again = await init('--json');
+    expect(jsonLines(again.stdout)[0]).toMatchObject({
+      verdict: 'ready',
+      streams: [{ state: 'present' }, {}],
+    });
+    const other = await init('--event-days', '1');
+    expect([other.code, other.stdout]).toEqual([1, expect.stringContaining('max_age is')]);
+  });
+
+  it('tells that no server is there, without the password', SLOW, async () => {
+    await using place = await answering();
+    const end = await place.run(['nats', 'init', '--nats', 'nats://ann:hunter22@127.0.0.1:9']);
+    expect(end.code).toBe(1);
+    expect(end.stderr).toContain('nats-unavailable');
+    expect(end.stderr + end.stdout).not.toContain('hunter22');
+  });
+});
+
+describe.skipIf(isNatsMissing())('events of a run on the bus', () => {
+  it('NB-05 are replayed with filters, from a place on, and followed', SLOW, async () => {
+    await using server = await startNatsServer();
+    await using place = await openWorkplace(({ messages }) => reply().text(`It is so: ${messages.length}.`));
+    const bus = ['--nats', server.url];
+    expect((await place.run(['nats', 'init', ...bus])).code).toBe(0);
+    const follower = place.start(['events', 'tail', ...bus, '--kind', 'turn', '-n', '2', '--json']);
+    await using client = connectNats(server.url);
+    await client.connected(AbortSignal.timeout(10_000));
+    await until(async () => {
+      const { data } = await client.request('$JS.API.STREAM.INFO.SWM_EVT', new Uint8Array());
+      return JSON.parse(Buffer.from(data).toString()).state.consumer_count > 0;
+    }, 'a follower');
+    const ran = await place.run(['run', fixture('worker'), '--input', 'Is it?', '--plain', ...bus]);
+    expect(ran.code).toBe(0);
+    const session = sessionIn(ran.stdout + ran.stderr);
+
+    const all = await place.run(['events', 'replay', ...bus, '--json']);
+    const events = jsonLines(all.stdout).map(({ event, sequence }) => ({
+      // A line of this command has both.
+      ...(event as { type: string; session: string; kind: string }),
+      sequence: Number(sequence),
+    }));
+    expect(events[0]).toMatchObject({ type: 'session.opened', session, sequence: 1 });
+    expect(events.at(-1)).toMatchObject({ type: 'turn.closed', session });
+
+    const some = await place.run(['events', 'replay', ...bus, '--root', session, '--kind', 'step', '--json']);
+    expect(jsonLines(some.stdout)).toHaveLength(events.filter(({ kind }) => kind === 'step').length);
+    const rest = await place.run(['events', 'replay', ...bus, '--after', '3', '--json']);
+    expect(jsonLines(rest.stdout)).toHaveLength(events.length - 3);
+    const none = await place.run(['events', 'replay', ...bus, '--agent', 'nobody']);
+    expect([none.code, none.stdout]).toEqual([0, '']);
+    const told = await place.run(['events', 'replay', ...bus]);
+    expect(told.stdout).toContain('turn completed');
+
+    const followed = await follower.ended;
+    expect(jsonLines(followed.stdout)).toMatchObject([
+      { event: { type: 'turn.opened' } },
+      { event: { type: 'turn.closed' } },
+    ]);
+  });
+
+  it(
+    'NB-03 wait in the ledger while the bus is down, which the run tells of, and go with the next one',
+    SLOW,
+    async () => {
+      await using server = await startNatsServer();
+      await using place = await openWorkplace(({ messages }) =>
+        reply().text(`It is so: ${messages.length}.`),
+      );
+      const bus = ['--nats', server.url];
+      await place.run(['nats', 'init', ...bus]);
+      const run = () => place.run(['run', fixture('worker'), '--input', 'Is it?', '--plain', ...bus]);
+      await server.kill();
+      const down = await run();
+      expect([down.code, down.stderr]).toEqual([
+        0,
+        expect.stringMatching(/the bus is down.*records wait in the ledger/),
+      ]);
+      await server.start();
+      const up = await run();
+      expect(up.code).toBe(0);
+      const replayed = await place.run(['events', 'replay', ...bus, '--name', 'closed', '--json']);
+      expect(
+        jsonLines(replayed.stdout).filter((line) => JSON.stringify(line).includes('turn.closed')),
+      ).toHaveLength(2);
+    },
+  );
+
+  it('tells who publishes', SLOW, async () => {
+    await using server = await startNatsServer();
+    await using place = await answering();
+    const end = await place.run(['nats', 'status', '--nats', server.url, '--seconds', '1']);
+    expect([end.code, end.stdout]).toEqual([0, 'no publisher was heard\n']);
+  });
+});
