@@ -6,7 +6,9 @@ import { type McpWorld, mcpWorld } from '../support/mcp-world.ts';
 import { playTurn } from '../support/played-turn.ts';
 import { lastResults } from '../support/requests.ts';
 import { eventSeen, ofType } from '../support/run-events.ts';
+import { scriptedAgent } from '../support/scripted-agents.ts';
 import { toolsOf } from '../support/search-turns.ts';
+import { watchedRuntime } from '../support/watched-runtime.ts';
 
 const done = reply().text('Done.');
 
@@ -66,6 +68,40 @@ describe('a server that changes its list', () => {
 });
 
 const far: JsonObject = { type: 'object', properties: { far: { type: 'boolean' } } };
+
+describe('a server that a run brings along', () => {
+  it('offers its tools to that run, and is kept for the next that brings it', async () => {
+    const world = mcpWorld(['look']);
+    const look = reply().call('world__look', {});
+    const { model, agent } = scriptedAgent([look, done, done, look, done]);
+    const { runtime } = watchedRuntime();
+    await runtime.run(agent, 'Go.', { clientTools: [world.server] }).result;
+    await runtime.run(agent, 'Go.').result;
+    await runtime.run(agent, 'Go.', { clientTools: [world.server] }).result;
+    expect(toolsOf(model)).toEqual([['world__look'], ['world__look'], [], ['world__look'], ['world__look']]);
+    expect(world.pids()).toHaveLength(1);
+  });
+});
+
+describe('a call that a person edits', () => {
+  it('is made as it was edited', async () => {
+    const schema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
+    const world = mcpWorld([{ name: 'paint', inputSchema: schema }], { needsApproval: true });
+    const { run, runtime, finish } = await startApprovalRun(
+      'memory',
+      [reply().call('world__paint', { n: 1 }), done],
+      { tools: () => [], agent: { tools: [world.server] } },
+    );
+    const { data } = await eventSeen(run, 'approval.requested');
+    const decide = (editedInput: JsonObject) =>
+      runtime.approvals.decide(data.request, { decision: 'approve', editedInput });
+    await expect(decide({ n: 'red' })).rejects.toMatchObject({ code: 'approval-edit-invalid' });
+    await decide({ n: 2 });
+    const { result } = await finish();
+    expect(result.status).toBe('completed');
+    expect(world.log()).toContain('call paint {"n":2}');
+  });
+});
 
 describe('a decision that holds for the session', () => {
   /** The run goes on with the answers of a person who allows everything for the session. */

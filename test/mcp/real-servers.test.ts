@@ -158,7 +158,7 @@ describe.each(['older', 'newer'] as const)('a call by the %s protocol', (protoco
     const { agent } = scriptedAgent([reply().call('world__hang', {})], { tools: [world.server] });
     const { runtime } = watchedRuntime();
     const run = runtime.run(agent, 'Go.');
-    await world.logged(/^call hang$/);
+    await world.logged(/^call hang/);
     run.cancel('enough');
     await run.result;
     await world.logged(/^cancelled$/);

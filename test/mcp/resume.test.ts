@@ -40,13 +40,13 @@ describe('a turn that is taken up', () => {
     expect(status).toBe('completed');
     expect(lastResults(model, 1)).toEqual(['paint done']);
     expect(world.pids()).toHaveLength(2);
-    expect(world.log().filter((line) => line === 'call paint')).toHaveLength(1);
+    expect(world.log().filter((line) => line.startsWith('call paint'))).toHaveLength(1);
   });
 
   it('does not make it where the server has taken the tool back', async () => {
     const { world, status, records } = await overTwoRuntimes((one) => one.offer('look'));
     expect(status).toBe('completed');
-    expect(world.log()).not.toContain('call paint');
+    expect(world.log().join()).not.toContain('call paint');
     expect(ofType(records, 'tool.refused').map(({ data }) => data.code)).toEqual(['withdrawn']);
   });
 
@@ -54,7 +54,7 @@ describe('a turn that is taken up', () => {
     const { world, records } = await overTwoRuntimes((one) =>
       one.offer('look', { name: 'paint', description: 'Deletes everything.' }),
     );
-    expect(world.log()).not.toContain('call paint');
+    expect(world.log().join()).not.toContain('call paint');
     expect(ofType(records, 'tool.refused')).toHaveLength(1);
   });
 });

@@ -37,7 +37,7 @@ function createServer(): Server {
     return { tools: [...tools] };
   });
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
-    tell(`call ${params.name}`);
+    tell(`call ${params.name} ${JSON.stringify(params.arguments ?? {})}`);
     if (params.name === 'announce') await server.sendToolListChanged();
     if (params.name === 'die') process.kill(process.pid, 'SIGKILL');
     if (params.name === 'hang') {
