@@ -47,6 +47,7 @@ const SWARM_ERROR_CODES = {
   'approval-not-rememberable': 'The request allows a decision for this call only.',
   'arguments-rejected': 'Tool arguments are not plain bounded JSON.',
   'nothing-to-resume': 'The session has no open turn.',
+  'invalid-fork': 'A session cannot go on from the point that is named, or the edit does not fit there.',
   'turn-not-open': 'The turn is not open.',
   'runtime-closed': 'The runtime was closed.',
   'mailbox-full': 'The mailbox of the session is full.',

@@ -1,6 +1,6 @@
 import { EFFECT_HOOKS, type EffectHookName } from '../../machines/hooks.ts';
 import type { Clock } from '../clock.ts';
-import type { LedgerRecord } from '../ledger/records.ts';
+import { ALL_EFFECTS, type LedgerRecord } from '../ledger/records.ts';
 import { callWithin } from './deadline.ts';
 import { declaredFor } from './declared-hooks.ts';
 import type { HookCounter } from './hook-stats.ts';
@@ -51,7 +51,7 @@ export async function runEffects(
   const finished: string[] = [];
   const unfinished: string[] = [];
   const hook = effectHookOf(fact.type);
-  if (hook === undefined) return { finished, unfinished };
+  if (hook === undefined || scope.done.has(`${ALL_EFFECTS} ${fact.id}`)) return { finished, unfinished };
   const { clock, timeoutMs, counter } = options;
   for (const { by, call } of declaredFor(list, hook)) {
     if (scope.done.has(`${by} ${fact.id}`)) continue;
