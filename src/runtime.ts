@@ -2,6 +2,7 @@ import { abandonTurn } from './agent/abandon-turn.ts';
 import { type Approvals, createApprovals, postToOwner } from './agent/approvals.ts';
 import { type ClientTools, clientSources } from './agent/client-tools.ts';
 import { type Agent, type AnyAgent, isAgent } from './agent/define-agent.ts';
+import { type ForkOptions, forkRun } from './agent/fork-run.ts';
 import { takeUpJob } from './agent/handoff-chain.ts';
 import { rootLineage } from './agent/lineage.ts';
 import { checkOptions } from './agent/option-checks.ts';
@@ -86,6 +87,24 @@ export interface Runtime extends AsyncDisposable {
     sessionId: string,
     options?: ResumeOptions,
   ): Run<Output>;
+  /**
+   * Goes on from any point of a session, finished or open, in a new one. What was recorded up to `atSeq` is taken over:
+   * answers are not asked for and tools are not run again, and effects of hooks not repeated. The new session is linked
+   * to the fact it comes from by its hash, in `origin` of its first fact; the old one is only read.
+   *
+   * There is no way on from inside of a step: a step whose answer was not complete is taken again, and calls of the
+   * last complete answer come with their outcomes even where those are later than `atSeq`. A call that was entered and
+   * has no outcome stays unknown (`indeterminate`). The end of a turn is left out: a finished one ends again as it did.
+   *
+   * What cannot be forked is in `run.result`: `unknown-session`, `invalid-fork` (no such point, a graph, an edit that
+   * does not fit), `child-session`, `unknown-agent`, `ledger-corrupt`.
+   * @throws SwarmError 'invalid-fork', 'invalid-input', 'invalid-definition', 'runtime-closed'
+   * @example
+   * const facts = await runtime.sessions.read(sessionId);
+   * const settled = facts.find(({ type }) => type === 'tool.settled');
+   * const run = runtime.fork(sessionId, { atSeq: settled.seq, edit: { result: 'The disk is full.' } });
+   */
+  fork<Output = string>(sessionId: string, options: ForkOptions<Output>): Run<Output>;
   /** Closes the open turn of a session, and those below it, as interrupted. @throws SwarmError 'unknown-session', 'nothing-to-resume' */
   abandon(sessionId: string, reason: string): Promise<void>;
   readonly sessions: Sessions;
@@ -121,6 +140,9 @@ function runtimeOf(core: RuntimeCore): Runtime {
     approvals: createApprovals(core),
     recover: (sessionId) => recover(core, sessionId),
     resume: (target, sessionId, resumeOptions) => resumeAgent(core, target, sessionId, resumeOptions ?? {}),
+    // The output was parsed by the schema of the agent; without one it is the text.
+    fork: <Output>(sessionId: string, forkOptions: ForkOptions<Output>) =>
+      forkRun(core, sessionId, forkOptions as ForkOptions<unknown>).run as Run<Output>,
     abandon: (sessionId, reason) => abandon(core, sessionId, reason),
     sessions: createSessions(core),
     hookStats: () => core.hookRunner.stats(),
@@ -139,6 +161,11 @@ function watchedSide(core: RuntimeCore, { approvals, sessions }: Runtime): Inspe
     decide: (id, decision) => approvals.decide(id, decision),
     steer: (sessionId, text) => sessions.steer(sessionId, text),
     cancel: (sessionId, reason) => sessions.cancel(sessionId, reason),
+    async fork(sessionId, atSeq) {
+      const { run, written } = forkRun(core, sessionId, { atSeq });
+      await written;
+      return run.sessionId;
+    },
   };
 }
 
