@@ -73,6 +73,11 @@ export class SessionClaims {
         return { type: 'owned', owner: holder };
       }
       const state = await steady(() => this.#load(session, last?.sequence ?? 0));
+      if (state.lastPos !== (last?.sequence ?? 0)) {
+        // Somebody came in between, perhaps an owner: look who.
+        this.#note(session, state);
+        continue;
+      }
       const claim = { identity: state.identity ?? identity, epoch: state.epoch + 1, owner };
       const outcome = await this.#own(state, claim, 'claim');
       if (outcome.type === 'stored') return { type: 'claimed', state, claim };

@@ -1,0 +1,157 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { isSwarmError } from '../../src/errors.ts';
+import { verifyChain } from '../../src/ledger/hash-chain.ts';
+import type { Ledger, LedgerWriter } from '../../src/ledger/ledger.ts';
+import { connectNats } from '../../src/nats/client.ts';
+import { askJetStream } from '../../src/nats/jet-stream-api.ts';
+import { commit, expectError, note, notesOf, rootSession } from '../../src/testing/ledger-samples.ts';
+import { startProgram } from '../support/child-process.ts';
+import { isNatsMissing, type NatsServer } from '../support/nats-server.ts';
+import { freshNamespace, openLedgerOn, startLedgerServer } from './ledger-server.ts';
+
+const SHORT_LEASE_MS = 2_000;
+
+describe.skipIf(isNatsMissing())('writers of a JetStream ledger', () => {
+  let server: NatsServer;
+  beforeAll(async () => {
+    server = await startLedgerServer();
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  test('a session of a live process is refused to another, with its name', async () => {
+    const ns = freshNamespace();
+    const [one, two] = [await openLedgerOn(server, { ns }), await openLedgerOn(server, { ns })];
+    await commit(await one.acquire(rootSession('s-1')), note('a'));
+    await expectError(two.acquire(rootSession('s-1')), 'session-owned-elsewhere');
+    expect((await two.sessions())[0]?.owned).toBe(true);
+  });
+
+  test('a session that was released or left by close is free at once', async () => {
+    const ns = freshNamespace();
+    const [one, two] = [await openLedgerOn(server, { ns }), await openLedgerOn(server, { ns })];
+    const writer = await one.acquire(rootSession('s-1'));
+    await commit(writer, note('a'));
+    await commit(await one.acquire(rootSession('s-2')), note('b'));
+    await writer.release();
+    await (await two.acquire(rootSession('s-1'))).release();
+    await one.close();
+    expect((await two.acquire(rootSession('s-2'))).epoch).toBe(2);
+  });
+
+  test('NB-13 a writer that was taken over is refused at its first append, and stores nothing', async () => {
+    const ns = freshNamespace();
+    const [zombie, heir] = [await openLedgerOn(server, { ns }), await openLedgerOn(server, { ns })];
+    const old = await zombie.acquire(rootSession('s-1'));
+    await commit(old, note('a'));
+    await forgetOwners(ns);
+    const next = await heir.acquire(rootSession('s-1'));
+    expect(next.epoch).toBe(2);
+    // Before the new one has stored anything but its claim.
+    const refused = await old.append(1, [note('zombie'), note('zombie too')]);
+    expect(refused).toMatchObject({ type: 'rejected', reason: 'fenced' });
+    expect(old.lost.aborted).toBe(true);
+    expect(isSwarmError(old.lost.reason, 'session-owned-elsewhere')).toBe(true);
+    await commit(next, note('b'));
+    const records = await heir.read('s-1');
+    expect(notesOf(records)).toEqual(['a', 'b']);
+    expect(records.map(({ epoch }) => epoch)).toEqual([1, 2]);
+    verifyChain(records);
+  });
+
+  test('NB-13 what a taken over writer sent before it was refused falls with it', async () => {
+    const ns = freshNamespace();
+    const [zombie, heir] = [await openLedgerOn(server, { ns }), await openLedgerOn(server, { ns })];
+    const old = await zombie.acquire(rootSession('s-1'));
+    await commit(old, note('a'));
+    await forgetOwners(ns);
+    await heir.acquire(rootSession('s-1'));
+    const sent = [1, 2, 3].map((seq) => old.append(seq, [note(`zombie ${seq}`)]));
+    const types = (await Promise.all(sent)).map(({ type }) => type);
+    expect(types).toEqual(['rejected', 'rejected', 'rejected']);
+    expect(notesOf(await heir.read('s-1'))).toEqual(['a']);
+  });
+
+  test('of many who claim a session at once one gets it, each time', async () => {
+    const ns = freshNamespace();
+    const ledgers = await Promise.all(Array.from({ length: 4 }, () => openLedgerOn(server, { ns })));
+    for (let round = 1; round <= 8; round += 1) {
+      const claims = await Promise.allSettled(ledgers.map((ledger) => ledger.acquire(rootSession('s-1'))));
+      const won = claims.flatMap((claim) => (claim.status === 'fulfilled' ? [claim.value] : []));
+      expect(won).toHaveLength(1);
+      const [writer] = won as [LedgerWriter];
+      expect(writer.epoch).toBe(round);
+      await commit(writer, note(String(round)));
+      await writer.release();
+    }
+    verifyChain(await (ledgers[0] as Ledger).read('s-1'));
+  });
+
+  test('NB-12 the session of a killed process is taken over within its lease and two seconds', async () => {
+    const ns = freshNamespace();
+    const ledger = await openLedgerOn(server, { ns });
+    const args = [server.url, ns, String(SHORT_LEASE_MS), 'append', 's-1'];
+    const child = startProgram('nats/ledger-child.ts', args);
+    await child.said('stored 20');
+    await expectError(ledger.acquire(rootSession('s-1')), 'session-owned-elsewhere');
+    await child.kill();
+    const killedAt = performance.now();
+    const writer = await eventually(() => ledger.acquire(rootSession('s-1')));
+    expect(performance.now() - killedAt).toBeLessThan(SHORT_LEASE_MS + 2_000);
+    await commit(writer, note('mine'));
+    const records = await ledger.read('s-1');
+    verifyChain(records);
+    expect(notesOf(records)).toEqual([
+      ...Array.from({ length: records.length - 1 }, (_, index) => `s-1 ${index + 1}`),
+      'mine',
+    ]);
+  });
+
+  test('NB-16 a process that closes its ledger gives its sessions up at once', async () => {
+    const ns = freshNamespace();
+    const ledger = await openLedgerOn(server, { ns });
+    const child = startProgram('nats/ledger-child.ts', [server.url, ns, '60000', 'hold', 's-1']);
+    await child.said('stored 1');
+    child.process.kill('SIGTERM');
+    expect(await child.ended).toBe(0);
+    expect((await ledger.acquire(rootSession('s-1'))).epoch).toBe(2);
+  });
+
+  test('NB-13 an owner that was not heard for most of its lease lets go by itself', async () => {
+    const ledger = await openLedgerOn(server, { ns: freshNamespace(), leaseMs: SHORT_LEASE_MS });
+    const writer = await ledger.acquire(rootSession('s-1'));
+    await commit(writer, note('a'));
+    onTestFinished(() => server.wake());
+    server.stall();
+    const stalledAt = performance.now();
+    await new Promise<void>((resolve) => {
+      writer.lost.addEventListener('abort', () => resolve(), { once: true });
+    });
+    expect(performance.now() - stalledAt).toBeLessThan(SHORT_LEASE_MS);
+    expect(isSwarmError(writer.lost.reason, 'session-owned-elsewhere')).toBe(true);
+    server.wake();
+    const next = await ledger.acquire(rootSession('s-1'));
+    await commit(next, note('b'));
+    expect(notesOf(await ledger.read('s-1'))).toEqual(['a', 'b']);
+  });
+
+  /** What the server does when leases run out. */
+  async function forgetOwners(ns: string): Promise<void> {
+    await using admin = connectNats(server.url);
+    await admin.connected(AbortSignal.timeout(10_000));
+    const answer = await askJetStream(admin, 'STREAM.PURGE.SWM_OWN', { filter: `swm.v1.${ns}.own.*` });
+    expect(answer.type).toBe('answer');
+  }
+});
+
+/** The first result of `work` that is not a refusal because of another owner; for a bounded time. */
+async function eventually<T>(work: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + 30_000;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isSwarmError(error, 'session-owned-elsewhere') || performance.now() > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}
