@@ -1,4 +1,5 @@
 // An agent in a process of its own: `paying-agent.ts <ledger path> <base URL> <session> [run|resume] [wait|pause]`.
+// The path may be an address of NATS, with the namespace behind a `#`; such a process is given up after 2 seconds.
 // Its tools say on stdout that they are entered, so that whoever started it can count over processes.
 import { z } from 'zod';
 import { createRuntime, defineAgent, defineTool, openaiCompatible, sqliteLedger } from '../../src/index.ts';
@@ -31,7 +32,7 @@ const agent = defineAgent({
     tool('stall', false, () => new Promise((wake) => setTimeout(wake, 1e9))),
   ],
 });
-const runtime = createRuntime({ ledger: sqliteLedger({ path }), agents: { payer: agent } });
+const runtime = createRuntime({ ledger: openLedger(), agents: { payer: agent } });
 const settings = { onApproval: onApproval === 'pause' ? 'pause' : 'wait' } as const;
 const run =
   what === 'resume'
@@ -40,3 +41,10 @@ const run =
 for await (const event of run.events({ from: 1 })) say(`event ${event.type}`);
 say(`result ${JSON.stringify(await run.result)}`);
 await runtime.close();
+
+async function openLedger() {
+  if (!path.startsWith('nats:')) return sqliteLedger({ path });
+  const { jetstreamLedger } = await import('../../src/nats/index.ts');
+  const [connection = '', ns = ''] = path.split('#');
+  return jetstreamLedger({ connection, ns, leaseMs: 2_000 });
+}
