@@ -5,6 +5,7 @@ import { type Cli, createCli } from './cli.ts';
 import { addCompletionCommand } from './completion-command.ts';
 import { addEventsCommands } from './events-commands.ts';
 import { EXIT } from './exit-code.ts';
+import { addForkCommand } from './fork-command.ts';
 import { addInspectCommand } from './inspect-command.ts';
 import { shownLines, textLine } from './line.ts';
 import { addMachinesCommand } from './machines-command.ts';
@@ -40,6 +41,7 @@ function createProgram(cli: Cli, version: string): Command {
     });
   addRunCommand(program, cli);
   addResumeCommand(program, cli);
+  addForkCommand(program, cli);
   addApprovalCommands(program, cli);
   addTurnCommands(program, cli);
   addSessionCommands(program, cli);
