@@ -1,5 +1,6 @@
 import { SwarmError } from '../errors.ts';
 import { type CallId, operationIdOf } from '../ids.ts';
+import { abandonedNodes } from '../ledger/graph-facts.ts';
 import type { NewRecord } from '../ledger/records.ts';
 import {
   activatedNames,
@@ -32,8 +33,18 @@ export async function abandonTurn(session: OpenSession, reason: string): Promise
   }
   await session.log.commit([
     ...calls.flatMap((call) => abandonCall(turn.turnId, call, reason)),
+    ...(await endOfGraph(session, turn, reason)),
     ...endOf(turn, reason),
   ]);
+}
+
+async function endOfGraph(
+  { facts, parts, log }: OpenSession,
+  { turnId }: TurnFacts,
+  reason: string,
+): Promise<readonly NewRecord[]> {
+  if (facts.opened?.data.kind !== 'graph') return [];
+  return abandonedNodes(await parts.ledger.read(log.identity.session), turnId, reason);
 }
 
 function endOf(turn: TurnFacts, reason: string): readonly NewRecord[] {

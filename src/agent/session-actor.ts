@@ -69,9 +69,14 @@ export class SessionActor {
     return this.#turn?.stop ?? this.#graph;
   }
 
-  /** The turn under way, once there is one, or `undefined` when the session has nothing more to do. */
+  /** The stop of the graph under way, if there is one. */
+  get graph(): StopSignal | undefined {
+    return this.#graph;
+  }
+
+  /** The turn under way, once there is one, or `undefined` for a graph and when the session has nothing more to do. */
   async turnOrIdle(): Promise<TurnScope | undefined> {
-    while (this.#turn === undefined && this.#draining !== undefined) {
+    while (this.stop === undefined && this.#draining !== undefined) {
       await Promise.race([this.#nextTurn.promise, this.#draining]);
     }
     return this.#turn;
@@ -235,6 +240,8 @@ export class SessionActor {
       setTurn: (scope) => this.#setTurn(scope),
       setGraph: (stop) => {
         this.#graph = stop;
+        this.#nextTurn.resolve();
+        this.#nextTurn = Promise.withResolvers<void>();
         if (this.#detached !== undefined) stop?.stop(this.#detached);
       },
       whenFree: (tell) => void this.#afterJob.push(tell),

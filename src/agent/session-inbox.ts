@@ -3,6 +3,7 @@ import type { IdSource } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../ledger/content.ts';
 import type { InboxItem, InboxReply, Ledger } from '../ledger/ledger.ts';
 import { type ApprovalDecision, readDecision } from '../tools/approval-decisions.ts';
+import type { StopSignal } from '../turn/stop-signal.ts';
 import type { TurnScope } from '../turn/turn-scope.ts';
 import { acceptSteering } from './active-run.ts';
 
@@ -10,6 +11,8 @@ import { acceptSteering } from './active-run.ts';
 export interface InboxTarget {
   /** The turn under way, once there is one, or `undefined` when there will be none. */
   turnOrIdle(): Promise<TurnScope | undefined>;
+  /** The stop of the graph under way, if there is one. */
+  readonly graph: StopSignal | undefined;
 }
 
 /** Answers what other processes ask of a session this one owns, until `signal` aborts. Never rejects. */
@@ -36,6 +39,7 @@ async function answer(
 ): Promise<InboxReply> {
   try {
     const turn = await target.turnOrIdle();
+    if (target.graph !== undefined) return { type: 'accepted', body: actOnGraph(item, target.graph) };
     if (turn === undefined) return { type: 'rejected', code: 'turn-not-open', message: 'no turn is at work' };
     return { type: 'accepted', body: await actOnTurn(item, turn, options) };
   } catch (error) {
@@ -66,6 +70,16 @@ export async function actOnTurn(
     default:
       return {};
   }
+}
+
+/**
+ * Carries out what somebody outside asks of a graph: it can be stopped, and nothing else.
+ * @throws SwarmError 'turn-not-open'
+ */
+export function actOnGraph({ kind, body }: Pick<InboxItem, 'kind' | 'body'>, stop: StopSignal): JsonValue {
+  if (kind !== 'cancel') throw new SwarmError('turn-not-open', 'a graph is at work, which takes no text');
+  stop.stop({ type: 'cancelled', reason: textOf(objectOf(body)['reason']) });
+  return {};
 }
 
 /**

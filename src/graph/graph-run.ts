@@ -38,7 +38,7 @@ export class GraphRun {
       for (;;) {
         const changed = scope.changes.next;
         await this.#pass();
-        if (this.#running.size === 0 && !this.#canGoOn()) break;
+        if (this.#running.size === 0 && !this.#isToFinish()) break;
         await changed;
       }
       return await this.#end();
@@ -106,11 +106,12 @@ export class GraphRun {
     return stop.cause === undefined && !stop.afterStep;
   }
 
-  #canGoOn(): boolean {
-    if (this.#broken !== undefined || this.#scope.stop.cause?.type === 'detached') return false;
-    const { schedule } = this.#scope;
-    const needsFinish = this.#scope.stop.cause !== undefined && schedule.finish === undefined;
-    return needsFinish || (this.#mayAdmit() && schedule.actionable().length > 0);
+  /** Whether a stop came that no pass has seen. Else, where a pass has left nothing at work, nothing more can happen. */
+  #isToFinish(): boolean {
+    const { stop, schedule } = this.#scope;
+    if (this.#broken !== undefined || stop.cause === undefined || stop.cause.type === 'detached')
+      return false;
+    return schedule.finish === undefined;
   }
 
   /** Nothing more is begun: what was not claimed is told of as left out. */

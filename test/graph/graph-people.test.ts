@@ -185,6 +185,54 @@ describe('a graph that leaves its process', { timeout: 10_000 }, () => {
   });
 });
 
+describe('a graph somebody stops from outside', { timeout: 10_000 }, () => {
+  it('is cancelled by its session', async () => {
+    const { runtime, misfits } = watchedRuntime();
+    const gate = createGate();
+    const graph = defineGraph({ name: 'g' })
+      .node('a', (_, { signal }) => gate.pass(signal), { from: 'input' })
+      .build({ output: 'a' });
+    const run = runtime.run(graph, 'x');
+    await gate.reached;
+    await expect(runtime.sessions.steer(run.sessionId, 'hello')).rejects.toMatchObject({
+      code: 'turn-not-open',
+    });
+    await runtime.sessions.cancel(run.sessionId, 'enough');
+    expect(await run.result).toMatchObject({ status: 'cancelled', reason: 'enough' });
+    expect(misfits).toEqual([]);
+  });
+
+  it('is given up at rest with all that is below it', async () => {
+    const ledger = memoryLedger();
+    const { graph, cleaner } = askingGraph();
+    const { runtime } = watchedRuntime({ ledger, agents: { cleaner } });
+    const run = runtime.run(graph, 'x', { onApproval: 'pause' });
+    await run.result;
+    await runtime.abandon(run.sessionId, 'nobody answers');
+    expect(await runtime.recover()).toEqual([]);
+    expect(await runtime.approvals.pending()).toEqual([]);
+    const records = await runtime.sessions.read(run.sessionId);
+    expect(ofType(records, 'node.finished').map(({ data }) => [data.work, data.status])).toContainEqual([
+      'clean',
+      'cancelled',
+    ]);
+    expect(records.slice(-2).map(({ type }) => type)).toEqual(['graph.finished', 'turn.closed']);
+  });
+
+  it('is given up while it is at work', async () => {
+    const { runtime } = watchedRuntime();
+    const gate = createGate();
+    const graph = defineGraph({ name: 'g' })
+      .node('a', (_, { signal }) => gate.pass(signal), { from: 'input' })
+      .build({ output: 'a' });
+    const run = runtime.run(graph, 'x');
+    await gate.reached;
+    await runtime.abandon(run.sessionId, 'enough');
+    expect(await run.result).toMatchObject({ status: 'cancelled', reason: 'enough' });
+    expect(await runtime.recover()).toEqual([]);
+  });
+});
+
 /** The first request of a run, wherever below it somebody asks. */
 async function firstPending(run: Run<unknown>, { approvals }: Pick<Runtime, 'approvals'>) {
   for await (const event of run.events({ tree: true })) if (event.type === 'approval.requested') break;
