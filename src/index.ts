@@ -8,6 +8,8 @@ export {
   type AnyAgent,
   type CompactionOptions,
   defineAgent,
+  type HandoffOutput,
+  type HandoffTarget,
   isAgent,
 } from './agent/define-agent.ts';
 export { type AnyGraph, defineGraph, type Graph, type GraphDefinition } from './graph/define-graph.ts';

@@ -33,8 +33,13 @@ const OUTPUT: Readonly<Record<string, RegExp>> = {
   'approve.ts':
     /^add_note \{"line":"The build is green\."\}\nI was told: noted\nI was told: .*No secrets in notes\.\n$/,
   'steer.ts': /^true\ncompleted\nchanged my mind\n$/,
+  'ask.ts': /^(lead > (tester|linter) completed\n){2}lead completed\n12 pass, no finding\n$/,
+  'handoff.ts':
+    /^Paid back\.\nthe run may have 3 handoffs, and front > billing > front > billing > front would be one more\n$/,
   'watch.ts':
     /^add_note \{ line: 'The build is green\.' \}\nsuccess \{[\s\S]*Green\.[\s\S]*\}\nI was told: noted\n.*\ntrue\n$/,
+  'see.ts': /^step-limit\ntrue\n$/,
+  'fork.ts': /^I was told: the disk is full\n$/,
   'find.ts': /^It is 11\.2\.\n\[\s+'tool_search',(\s+'tool_search exchange_rate',?){2}\s+\]\n$/,
   'mcp.ts': /^It begins: \/\/ mcp\.ts\n$/,
   'output.ts': /^8\n$/,
