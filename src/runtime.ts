@@ -12,7 +12,7 @@ import { inputParts, type RunInput } from './agent/run-input.ts';
 import { type DecideIndeterminate, inputJob } from './agent/run-turn-job.ts';
 import { RuntimeCore } from './agent/runtime-core.ts';
 import type { RuntimeOptions } from './agent/runtime-options.ts';
-import { actOnTurn } from './agent/session-inbox.ts';
+import { actOnGraph, actOnTurn } from './agent/session-inbox.ts';
 import { identityOf, withSession } from './agent/session-task.ts';
 import { withinTree } from './agent/session-tree.ts';
 import { type RunOptions, type RunSettings, startRun } from './agent/start-run.ts';
@@ -291,6 +291,12 @@ async function abandon(core: RuntimeCore, sessionId: string, reason: string): Pr
 
 async function abandonSession(core: RuntimeCore, sessionId: string, reason: string): Promise<void> {
   const identity = await identityOf(await core.ledger, sessionId);
+  const actor = core.registry.find(sessionId);
+  if (actor?.graph !== undefined) {
+    actor.graph.stop({ type: 'interrupted', reason });
+    await actor.settled();
+    return;
+  }
   await withSession<void>(core, identity, {
     between: (session) => abandonTurn(session, reason),
     async inside(turn) {
@@ -320,7 +326,12 @@ async function tellTurn(
   kind: 'steer' | 'cancel',
   body: JsonObject,
 ): Promise<void> {
-  const turn = core.registry.find(session)?.turn;
+  const actor = core.registry.find(session);
+  if (actor?.graph !== undefined) {
+    actOnGraph({ kind, body }, actor.graph);
+    return;
+  }
+  const turn = actor?.turn;
   if (turn !== undefined) {
     await actOnTurn({ id: core.ids.next('inbox'), session, kind, body }, turn, {
       ids: core.ids,
