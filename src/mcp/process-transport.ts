@@ -83,7 +83,7 @@ export class ProcessTransport implements Transport {
     if (child?.pid === undefined || this.#closed) return;
     // Whoever closes waits for the end.
     child.ref();
-    const exited = once(child, 'exit');
+    const exited = told(child, 'exit');
     child.stdin?.end();
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       if (await endsWithin(exited, this.#options.closeMs)) break;
@@ -100,7 +100,7 @@ export class ProcessTransport implements Transport {
     this.#keeper?.dismiss();
     child.stdin?.destroy();
     // What it wrote before it ended is still in the pipe.
-    void endsWithin(once(child, 'close'), PIPE_MS).then(() => {
+    void endsWithin(told(child, 'close'), PIPE_MS).then(() => {
       child.stdout?.destroy();
       this.#buffer.clear();
       this.onclose?.();
@@ -142,6 +142,11 @@ export class ProcessTransport implements Transport {
       stdin.once('close', onClose);
     });
   }
+}
+
+/** Never rejects, whatever else the child tells. */
+function told(child: ChildProcess, event: 'exit' | 'close'): Promise<void> {
+  return new Promise((resolve) => child.once(event, () => resolve()));
 }
 
 async function endsWithin(exited: Promise<unknown>, ms: number): Promise<boolean> {

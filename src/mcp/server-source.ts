@@ -179,6 +179,8 @@ export class ServerSource implements OpenToolSource, ServerLink {
 
   #tell(type: McpFault['type'], cause: unknown): void {
     const { name, onFault } = this.#spec;
+    // That it ends is what was asked for.
+    if (this.#closing.signal.aborted) return;
     const message = cause instanceof Error ? cause.message : String(cause);
     try {
       onFault?.({ server: name, type, message, cause });

@@ -20,6 +20,24 @@ describe('a server over HTTP', () => {
     expect(seen.at(-1)?.['mcp-protocol-version']).toMatch(/^2026-/);
   });
 
+  it('CX-07 tells of a change of its list, which takes effect at a step that begins after it', async () => {
+    const world = await httpWorld({ hasListChanges: true });
+    const server = mcpServer({ name: 'world', url: world.url, defer: 'never' });
+    let step = 0;
+    const { model } = await playTurn(
+      'memory',
+      ({ toolNames }) => {
+        step += 1;
+        if (step === 1) world.add('wash');
+        // The news is on its way while the turn goes on.
+        return toolNames.includes('world__wash') ? done : reply().call('world__look', { step });
+      },
+      { agent: { tools: [server], limits: { steps: 1_000 } } },
+    );
+    expect(toolsOf(model)[0]).toEqual(['world__look']);
+    expect(toolsOf(model).at(-1)).toEqual(['world__look', 'world__wash']);
+  });
+
   it('gets its headers with every request, asked for anew, and no fact or event shows them', async () => {
     let token = 0;
     const { url, seen } = await httpWorld();

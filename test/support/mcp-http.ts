@@ -9,6 +9,8 @@ export interface HttpWorld {
   readonly url: string;
   /** Headers of the requests so far. */
   readonly seen: readonly IncomingMessage['headers'][];
+  /** Has another tool from now on, and tells whoever listens. */
+  add(tool: string): void;
 }
 
 export interface HttpWorldOptions {
@@ -27,14 +29,15 @@ export async function httpWorld({
   instead = () => false,
 }: HttpWorldOptions = {}): Promise<HttpWorld> {
   const seen: IncomingMessage['headers'][] = [];
+  const names = ['look'];
   const handler = createMcpHandler(() => {
     const world = new McpServer(
       { name: 'world', version: '1.0.0' },
       { capabilities: { tools: { listChanged: hasListChanges } } },
     );
-    world.registerTool('look', { description: 'Looks.' }, async () => ({
-      content: [{ type: 'text', text }],
-    }));
+    for (const name of names) {
+      world.registerTool(name, { description: name }, async () => ({ content: [{ type: 'text', text }] }));
+    }
     return world;
   });
   const server = createServer(async (request, response) => {
@@ -50,7 +53,14 @@ export async function httpWorld({
   });
   // A server on a port has an address with one.
   const { port } = server.address() as { readonly port: number };
-  return { url: `http://127.0.0.1:${port}/mcp`, seen };
+  return {
+    url: `http://127.0.0.1:${port}/mcp`,
+    seen,
+    add(tool) {
+      names.push(tool);
+      handler.notify.toolsChanged();
+    },
+  };
 }
 
 /** From one kind of HTTP to the other, and back. */
