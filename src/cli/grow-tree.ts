@@ -41,13 +41,18 @@ function setSession(tree: RunTree, session: SessionNode): RunTree {
   return { ...tree, sessions };
 }
 
-/** What a parent says of its children: which call they belong to, and that one is lost. */
+/** What a session says of those it asked or handed over to: which call they belong to, and that one is lost. */
 function linkChild(tree: RunTree, event: RunEvent): RunTree {
   switch (event.type) {
     case 'child.intended':
     case 'child.started': {
       const { child, agent } = event.data;
       const known = tree.sessions.get(child) ?? newSession({ ...event, session: child, agent });
+      return setSession(tree, { ...known, parent: event.session, call: event.call ?? known.call });
+    }
+    case 'handoff.taken': {
+      const { child, to } = event.data;
+      const known = tree.sessions.get(child) ?? newSession({ ...event, session: child, agent: to });
       return setSession(tree, { ...known, parent: event.session, call: event.call ?? known.call });
     }
     case 'child.lost': {
