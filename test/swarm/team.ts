@@ -138,3 +138,10 @@ export function wakeIn(model: ScriptedModel, ordinal: number): JsonObject {
   const { messages } = model.requests[ordinal] ?? { messages: [] };
   return JSON.parse(promptOf({ messages }).split('\n')[1] ?? '') as JsonObject;
 }
+
+/** Resolves when the ledger holds so many facts of a type, of one agent where it is named. */
+export async function factsSeen(ledger: Ledger, type: RecordType, count = 1, agent?: string): Promise<void> {
+  const found = async () =>
+    (await factsOf(ledger, type)).filter((fact) => agent === undefined || fact.agent === agent);
+  while ((await found()).length < count) await new Promise(setImmediate);
+}

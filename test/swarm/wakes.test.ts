@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createGate } from '../../src/testing/gate.ts';
 import { failure, reply } from '../../src/testing/reply.ts';
-import { adds, factsOf, item, resultsIn, runtimeOf, stops, team, wakeIn, yields } from './team.ts';
+import { adds, factsOf, factsSeen, item, resultsIn, runtimeOf, stops, team, wakeIn, yields } from './team.ts';
 
 const opened = async (ledger: Parameters<typeof factsOf>[0]) =>
   (await factsOf(ledger, 'turn.opened')).filter(({ agent }) => agent === 'team');
@@ -77,9 +77,7 @@ describe('a yield', () => {
         adds(item('A')),
         // The work ends while the answer with the yield is on its way.
         reply()
-          .wait(async () => {
-            while ((await factsOf(ledger, 'node.finished')).length === 0) await Promise.resolve();
-          })
+          .wait(() => factsSeen(ledger, 'node.finished'))
           .call('yield_agent_graph', { reason: 'x' }),
         reply().text('Heard.'),
       ],

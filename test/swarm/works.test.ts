@@ -1,7 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { createGate } from '../../src/testing/gate.ts';
 import { failure, reply } from '../../src/testing/reply.ts';
-import { adds, factsOf, item, promptOf, resultsIn, runtimeOf, stops, team, yields } from './team.ts';
+import {
+  adds,
+  factsOf,
+  factsSeen,
+  item,
+  promptOf,
+  resultsIn,
+  runtimeOf,
+  stops,
+  team,
+  yields,
+} from './team.ts';
 
 describe('works', () => {
   it('run at the same time, each in a session of its own', async () => {
@@ -141,9 +152,7 @@ describe('works', () => {
         task === 'bad'
           ? failure({ kind: 'invalid-request' })
           : reply()
-              .wait(async () => {
-                while ((await factsOf(ledger, 'node.finished')).length === 0) await Promise.resolve();
-              })
+              .wait(() => factsSeen(ledger, 'node.finished'))
               .text('good'),
     });
     const { runtime, ledger } = runtimeOf(swarm);
