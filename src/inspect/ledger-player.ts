@@ -3,6 +3,7 @@ import type { EventOf, InputOf, MachineKind } from '../../machines/machine-kind.
 import type { LedgerRecord } from '../ledger/records.ts';
 import { createTurnReplayer, type TurnReplayer } from '../ledger/replay.ts';
 import type { Lifecycle, LifecycleHost } from '../lifecycle/lifecycle.ts';
+import { GraphPlayer } from './graph-player.ts';
 
 interface Played<K extends MachineKind> {
   readonly machine: Lifecycle<K>;
@@ -26,6 +27,7 @@ const NO_BOUND = Number.POSITIVE_INFINITY;
 /** Leads the machines of a host through the facts of any number of sessions, record by record. */
 export class LedgerPlayer {
   readonly #host: LifecycleHost;
+  readonly #graphs: GraphPlayer;
   readonly #agents = new Map<string, Lifecycle<'agent'>>();
   readonly #turns = new Map<string, TurnReplayer>();
   /** By id; those that ended are kept until their turn does. */
@@ -33,12 +35,13 @@ export class LedgerPlayer {
 
   constructor(host: LifecycleHost) {
     this.#host = host;
+    this.#graphs = new GraphPlayer(host);
   }
 
   play(record: LedgerRecord): void {
     const agent = this.#agentOf(record);
     for (const event of agentEvents(record, agent.state)) agent.send(event);
-    if (record.turn !== undefined) this.#playTurn(record, record.turn);
+    if (!this.#graphs.play(record) && record.turn !== undefined) this.#playTurn(record, record.turn);
     // What its agent hears follows the end of the turn; of one that is given up while it is paused, nobody hears.
     if (record.type === 'turn.closed' && agent.state === 'running') {
       const { status } = record.data;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { defineAgent } from '../../src/agent/define-agent.ts';
+import { defineGraph } from '../../src/graph/define-graph.ts';
 import { replayLedger } from '../../src/inspect/replay-ledger.ts';
 import { stately } from '../../src/inspect/stately.ts';
 import type { TransitionRecord } from '../../src/lifecycle/transition-record.ts';
@@ -12,6 +13,7 @@ import { anyRun } from '../recovery/fixtures/random-run.ts';
 import { liveEnds, said } from '../recovery/fixtures/replayed.ts';
 import { openLedger } from '../support/ledgers.ts';
 import { isStopped, startRelay } from '../support/stately-relay.ts';
+import { watchedRuntime } from '../support/watched-runtime.ts';
 
 describe('a recorded ledger', () => {
   it('is shown in the inspector as the run was', async () => {
@@ -61,5 +63,29 @@ describe('a recorded ledger', () => {
       }),
       { numRuns: 100 },
     );
+  });
+
+  it.each([
+    ['completes', (input: unknown) => `${input}!`],
+    [
+      'fails',
+      () => {
+        throw new Error('no');
+      },
+    ],
+  ])('shows a graph that %s, and the agents in it', async (_, execute) => {
+    const { runtime, ledger, transitions } = watchedRuntime();
+    const model = scriptedModel({ script: () => reply().text('done') });
+    const agent = defineAgent({ name: 'clerk', instructions: 'Work.', model });
+    const graph = defineGraph({ name: 'two' })
+      .node('first', agent, { from: 'input' })
+      .node('second', execute, { from: 'first' })
+      .build({ output: 'second' });
+    await runtime.run(graph, 'go').result;
+    const played: TransitionRecord[] = [];
+    await replayLedger(ledger, { observe: (record) => played.push(record) });
+    expect(played.filter(({ illegal, fault }) => illegal === true || fault === true).map(said)).toEqual([]);
+    expect(new Set(played.map(({ kind }) => kind))).toEqual(new Set(transitions.map(({ kind }) => kind)));
+    expect(Object.fromEntries(liveEnds(played))).toEqual(Object.fromEntries(liveEnds(transitions)));
   });
 });
