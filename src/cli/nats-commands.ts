@@ -14,6 +14,7 @@ import {
 
 interface InitOptions extends NatsCommandOptions {
   readonly dryRun?: boolean;
+  readonly ledger?: boolean;
   readonly replicas?: number;
   readonly eventDays?: number;
   readonly json?: boolean;
@@ -31,8 +32,10 @@ Examples:
   $ swarmwright nats init --dry-run
   $ swarmwright nats init --nats nats://provisioner:provisioner@127.0.0.1:4222
   $ swarmwright nats init --replicas 3
+  $ swarmwright nats init --ledger
 
-Makes the stream of events and the bucket of artifacts, once for a server. What is there already is compared with what
+Makes the stream of events and the bucket of artifacts, once for a server; with --ledger also the streams in which
+runtimes keep their ledger. What is there already is compared with what
 it should be, setting by setting, and never changed. Ends with 1 where events cannot go.`;
 
 const STATUS_EXAMPLES = `
@@ -53,6 +56,7 @@ export function addNatsCommands(program: Command, cli: Cli): void {
     .addOption(natsOption().default(LOCAL))
     .addOption(insecureOption())
     .option('--dry-run', 'only look')
+    .option('--ledger', 'the streams of a ledger too')
     .option('--replicas <number>', 'copies in a cluster; default: 1', readWhole)
     .option('--event-days <number>', 'days events are kept; default: 7', readWhole)
     .option('--json', 'one JSON object')
@@ -78,11 +82,12 @@ function readWhole(text: string): number {
 }
 
 async function init(cli: Cli, options: InitOptions): Promise<void> {
-  const { dryRun = false, replicas, eventDays } = options;
+  const { dryRun = false, ledger = false, replicas, eventDays } = options;
   const { provision } = await import('../nats/provision.ts');
   const report = await withNats(options, (client) =>
     provision(client, {
       dryRun,
+      ledger,
       ...(replicas === undefined ? {} : { replicas }),
       ...(eventDays === undefined ? {} : { eventDays }),
     }),

@@ -41,7 +41,6 @@ export type { ProvisionOptions } from './streams.ts';
 // keep the ledger
 
 export { type JetStreamLedgerOptions, jetstreamLedger } from './jet-stream-ledger.ts';
-export { provisionLedger } from './ledger-fit.ts';
 export type { LedgerStreamOptions } from './ledger-streams.ts';
 
 // subjects

@@ -22,7 +22,7 @@ import { type Connection, openConnection } from './connection.ts';
 import { createGuardedPublisher } from './guarded-publish.ts';
 import { createLedgerArtifactStore, type LedgerArtifactStore } from './ledger-artifact-store.ts';
 import { LedgerCursors } from './ledger-cursors.ts';
-import { assertLedgerStreams } from './ledger-fit.ts';
+import { assertFitForLedger } from './ledger-fit.ts';
 import { LedgerInbox } from './ledger-inbox.ts';
 import { placeOf } from './ledger-message.ts';
 import { LedgerOwner } from './ledger-owner.ts';
@@ -63,7 +63,7 @@ export interface JetStreamLedgerOptions extends SubjectOptions {
 /**
  * A ledger on NATS JetStream, for as many processes as one likes: each session has one writer at a time, and a new one
  * shuts out the old one with its first message. While the server is away appends are tried again, for
- * `limits.timeouts.commitMs`. The streams are made by `provisionLedger`, never here.
+ * `limits.timeouts.commitMs`. The streams are made by `provision`, never here.
  *
  * @throws SwarmError 'nats-unsuitable' for a server before 2.12.1 or without the streams; 'nats-unavailable';
  * 'nats-insecure', 'invalid-definition'
@@ -78,7 +78,7 @@ export async function jetstreamLedger(options: JetStreamLedgerOptions): Promise<
   const subjects = createLedgerSubjects(options);
   const { client, isOwn } = openConnection(options.connection);
   try {
-    await assertLedgerStreams(client, options, AbortSignal.timeout(OPEN_MS));
+    await assertFitForLedger(client, options.subjectRoot, AbortSignal.timeout(OPEN_MS));
   } catch (error) {
     if (isOwn) await client.close();
     throw error;

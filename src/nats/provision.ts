@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { SwarmError } from '../errors.ts';
 import type { NatsClient } from './client.ts';
 import { askJetStream, FAULT, rejection } from './jet-stream-api.ts';
+import { type LedgerStreamOptions, planLedgerStreams } from './ledger-streams.ts';
+import { assertKeepsLedger } from './server-fit.ts';
 import { type ProvisionOptions, planStreams, type StreamPlan, type StreamSetting } from './streams.ts';
 
 /** A setting that is not what it should be. */
@@ -35,22 +36,28 @@ export interface ProvisionReport {
   readonly verdict: 'ready' | 'degraded' | 'unfit';
 }
 
-/** API level of the server that workers need: batches of messages that are stored whole or not at all. */
-export const WORKER_API_LEVEL = 2;
-
 /**
  * Makes the streams that are missing, or only looks (`dryRun`), and compares what the server says they are with what
  * was asked for: an old one drops what it does not know. A stream that is there already is never changed.
- * @throws SwarmError 'nats-unavailable', 'nats-rejected'
+ * @throws SwarmError 'nats-unavailable', 'nats-rejected'; 'nats-unsuitable' for a ledger on an old server
  */
 export async function provision(
   client: NatsClient,
-  options: ProvisionOptions & { readonly dryRun?: boolean; readonly signal?: AbortSignal } = {},
+  options: ProvisionOptions &
+    LedgerStreamOptions & {
+      /** The streams of a ledger too. Default false. */
+      readonly ledger?: boolean;
+      readonly dryRun?: boolean;
+      readonly signal?: AbortSignal;
+    } = {},
 ): Promise<ProvisionReport> {
-  const { dryRun = false, signal = AbortSignal.timeout(10_000), ...plan } = options;
+  const { ledger = false, dryRun = false, signal = AbortSignal.timeout(10_000), ...plan } = options;
   await client.connected(signal);
+  // Before anything is made: an old server would make streams that are no use.
+  if (ledger) assertKeepsLedger(client.server);
+  const plans = [...planStreams(plan), ...(ledger ? planLedgerStreams(plan) : [])];
   const streams: StreamReport[] = [];
-  for (const wanted of planStreams(plan)) streams.push(await settleStream(client, wanted, dryRun, signal));
+  for (const wanted of plans) streams.push(await settleStream(client, wanted, dryRun, signal));
   const { version = 'unknown', apiLevel = 0 } = client.server ?? {};
   const isUnfit = streams.some(
     ({ state, differences }) => state === 'missing' || differences.some(({ isRequired }) => isRequired),
@@ -69,12 +76,7 @@ export async function provision(
  */
 export async function assertFitForWorkers(client: NatsClient, signal: AbortSignal): Promise<void> {
   await client.connected(signal);
-  const { version = 'unknown', apiLevel = 0 } = client.server ?? {};
-  if (apiLevel >= WORKER_API_LEVEL) return;
-  throw new SwarmError(
-    'nats-unsuitable',
-    `workers need nats-server 2.12 or later (JetStream API level ${WORKER_API_LEVEL}), this is ${version}`,
-  );
+  assertKeepsLedger(client.server);
 }
 
 const infoSchema = z.object({ config: z.record(z.string(), z.unknown()) });

@@ -43,5 +43,5 @@ export function ledgerClosed(cause?: unknown): SwarmError {
 }
 
 function unavailable(cause: SwarmError): SwarmError {
-  return new SwarmError('ledger-unavailable', `the ledger cannot be reached: ${cause.message}`, { cause });
+  return new SwarmError('ledger-unavailable', `the ledger on NATS failed: ${cause.message}`, { cause });
 }

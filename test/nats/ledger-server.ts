@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { connectNats } from '../../src/nats/client.ts';
 import { type JetStreamLedgerOptions, jetstreamLedger } from '../../src/nats/jet-stream-ledger.ts';
-import { provisionLedger } from '../../src/nats/ledger-fit.ts';
+import { provision } from '../../src/nats/provision.ts';
 import { type NatsServer, startNatsServer } from '../support/nats-server.ts';
 
 let namespaces = 0;
@@ -17,7 +17,7 @@ export function freshNamespace(): string {
 export async function startLedgerServer(): Promise<NatsServer> {
   const server = await startNatsServer();
   await using admin = connectNats(server.url);
-  await provisionLedger(admin);
+  await provision(admin, { ledger: true });
   return server;
 }
 
