@@ -36,10 +36,12 @@ const OUTPUT: Readonly<Record<string, RegExp>> = {
   'ask.ts': /^(lead > (tester|linter) completed\n){2}lead completed\n12 pass, no finding\n$/,
   'handoff.ts':
     /^Paid back\.\nthe run may have 3 handoffs, and front > billing > front > billing > front would be one more\n$/,
+  'graph.ts': /^2 files: a\.ts is fine, b\.ts is fine; lint: no linter here\nflowchart TD\n$/,
   'watch.ts':
     /^add_note \{ line: 'The build is green\.' \}\nsuccess \{[\s\S]*Green\.[\s\S]*\}\nI was told: noted\n.*\ntrue\n$/,
   'see.ts': /^step-limit\ntrue\n$/,
   'fork.ts': /^I was told: the disk is full\n$/,
+  'nats.ts': /^paused\ndisabled\n$/,
   'find.ts': /^It is 11\.2\.\n\[\s+'tool_search',(\s+'tool_search exchange_rate',?){2}\s+\]\n$/,
   'mcp.ts': /^It begins: \/\/ mcp\.ts\n$/,
   'output.ts': /^8\n$/,
@@ -156,7 +158,7 @@ describe('facts of the README', () => {
   it('names hooks that are there', () => {
     const known = new Set<string>([...OBSERVER_HOOKS, ...GATE_HOOKS, ...Object.keys(EFFECT_HOOKS)]);
     const named = [...README.matchAll(/\b(?:on|before|after)[A-Z]\w+/g)].map(([hook]) => hook);
-    const others = new Set(['onApproval']);
+    const others = new Set(['onApproval', 'onError']);
     expect(named.filter((hook) => !known.has(hook) && !others.has(hook))).toEqual([]);
   });
 
