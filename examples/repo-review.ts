@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createRuntime, type Run, type RunResult, type Runtime, sqliteLedger } from 'swarmwright';
+import { type Bus, openBus } from './nats/bus.ts';
 import { askPerson } from './repo-review/ask-person.ts';
 import { readCommandLine, type Wishes } from './repo-review/command-line.ts';
 import { openEndpoint } from './repo-review/endpoint.ts';
@@ -16,7 +17,11 @@ const EXIT = { completed: 0, failed: 1, usage: 2, paused: 3, cancelled: 130 } as
 const BUDGET = { steps: 40, toolCalls: 100, wallMs: 15 * 60_000 };
 
 /** Runs the reviewer to its end, or to where only a person can help. */
-async function review(runtime: Runtime, wishes: Wishes, signal: AbortSignal): Promise<RunResult> {
+async function review(
+  runtime: Runtime,
+  wishes: Wishes,
+  { bus, signal }: { readonly bus: Bus; readonly signal: AbortSignal },
+): Promise<RunResult> {
   await using endpoint = await openEndpoint(process.env);
   console.log(endpoint.description);
   const folder = await openFolder(wishes.folder);
@@ -35,7 +40,8 @@ async function review(runtime: Runtime, wishes: Wishes, signal: AbortSignal): Pr
     wishes.resume === undefined
       ? runtime.run(reviewer, `Review the folder ${JSON.stringify(folder.name)}.`, settings)
       : runtime.resume(reviewer, wishes.resume, settings);
-  console.log(`Folder: ${printable(wishes.folder)}\nLedger: ${wishes.ledger}, session ${run.sessionId}\n`);
+  console.log(`Folder: ${printable(wishes.folder)}\nLedger: ${wishes.ledger}, session ${run.sessionId}`);
+  console.log(`${bus.description}\n`);
   for (;;) {
     await printProgress(run);
     const result = await run.result;
@@ -92,8 +98,10 @@ async function main(): Promise<keyof typeof EXIT> {
   const interrupted = new AbortController();
   process.once('SIGINT', () => interrupted.abort());
   // Awaited here, so that a file that is no ledger ends it before anything begins.
-  await using runtime = createRuntime({ ledger: await sqliteLedger({ path: read.wishes.ledger }) });
-  return (await review(runtime, read.wishes, interrupted.signal)).status;
+  const ledger = await sqliteLedger({ path: read.wishes.ledger });
+  await using bus = await openBus(process.env);
+  await using runtime = createRuntime({ ledger, sinks: bus.sinks });
+  return (await review(runtime, read.wishes, { bus, signal: interrupted.signal })).status;
 }
 
 try {

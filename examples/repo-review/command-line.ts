@@ -16,6 +16,9 @@ Usage: npm start -- [FOLDER] [options]
 With OPENAI_BASE_URL and SWARMWRIGHT_MODEL (and OPENAI_API_KEY, where the endpoint wants one) a model reviews.
 Without them a scripted stand-in does, on this machine.
 
+Where there is a nats-server, one is started, and the line that follows the events is printed; SWARMWRIGHT_NATS names
+another one to publish to.
+
 Exit code: 0 completed, 1 failed, 2 usage, 3 paused, 130 cancelled.`;
 
 /** What the user wants. */
