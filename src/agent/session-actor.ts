@@ -39,6 +39,8 @@ export class SessionActor {
   #held: Held | undefined;
   #machine: Lifecycle<'agent'> | undefined;
   #turn: TurnScope | undefined;
+  /** The turn in another session that goes on in place of one of this session. */
+  #follows: (() => TurnScope | undefined) | undefined;
   #graph: StopSignal | undefined;
   /** Resolves at the next change of the turn under way. */
   #nextTurn = Promise.withResolvers<void>();
@@ -59,14 +61,14 @@ export class SessionActor {
     this.#home = home;
   }
 
-  /** The turn under way, if there is one. */
+  /** The turn under way, if there is one: here, or in the session that took over from this one. */
   get turn(): TurnScope | undefined {
-    return this.#turn;
+    return this.#turn ?? this.#follows?.();
   }
 
   /** The stop of what is under way, a turn or a graph. */
   get stop(): StopSignal | undefined {
-    return this.#turn?.stop ?? this.#graph;
+    return this.turn?.stop ?? this.#graph;
   }
 
   /** The stop of the graph under way, if there is one. */
@@ -79,7 +81,7 @@ export class SessionActor {
     while (this.stop === undefined && this.#draining !== undefined) {
       await Promise.race([this.#nextTurn.promise, this.#draining]);
     }
-    return this.#turn;
+    return this.turn;
   }
 
   /** Hooks that observe this session now: those of the runtime, then of the agent at work. */
@@ -130,10 +132,11 @@ export class SessionActor {
 
   /** At rest an input starts the next turn; while one is under way it waits in the mailbox. */
   #queueInMachine(job: SessionJob): void {
-    const { root, parent } = job.identity;
+    const { root, parent, agent } = job.identity;
     const parentId = parent === undefined ? {} : { parentId: parent };
     this.#machine ??= this.#parts.lifecycle.start('agent', {
       id: this.sessionId,
+      name: agent,
       rootId: root,
       session: this.sessionId,
       ...parentId,
@@ -217,6 +220,7 @@ export class SessionActor {
     } catch (error) {
       job.refuse(failureOf(error));
     } finally {
+      this.#follows = undefined;
       this.#setTurn(undefined);
       const isBetween = this.#isBetweenTurns;
       this.#isBetweenTurns = false;
@@ -238,6 +242,9 @@ export class SessionActor {
       parts,
       leaving: this.#leaving.signal,
       setTurn: (scope) => this.#setTurn(scope),
+      follow: (turn) => {
+        this.#follows = turn;
+      },
       setGraph: (stop) => {
         this.#graph = stop;
         this.#nextTurn.resolve();

@@ -229,6 +229,7 @@ function scopeOf(session: OpenSession, request: GraphRequest, opening: Opening):
   const { graph, run, lineage, boundTools, decide, identity } = request;
   const machine = parts.lifecycle.start('graph-supervisor', {
     id: turnId,
+    name: graph.name,
     parentId: identity.session,
     rootId: log.identity.root,
     session: identity.session,

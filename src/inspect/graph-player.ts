@@ -66,9 +66,16 @@ export class GraphPlayer {
     }
   }
 
-  #start(id: string, { session, root }: LedgerRecord): Lifecycle<'graph-supervisor'> {
+  #start(id: string, { session, root, agent: name }: LedgerRecord): Lifecycle<'graph-supervisor'> {
     const input = { graphId: session };
-    return this.#host.start('graph-supervisor', { id, parentId: session, rootId: root, session, input });
+    return this.#host.start('graph-supervisor', {
+      id,
+      name,
+      parentId: session,
+      rootId: root,
+      session,
+      input,
+    });
   }
 
   /** A process that takes a graph up begins with a machine of its own, and with the works that are under way. */

@@ -54,12 +54,12 @@ export class LedgerPlayer {
     for (const agent of this.#agents.values()) if (agent.state === 'idle') agent.send({ type: 'STOP' });
   }
 
-  #agentOf({ session, root, parent }: LedgerRecord): Lifecycle<'agent'> {
+  #agentOf({ session, root, parent, agent: name }: LedgerRecord): Lifecycle<'agent'> {
     const known = this.#agents.get(session);
     if (known !== undefined) return known;
     const parentId = parent === undefined ? {} : { parentId: parent };
     const input = { agentId: session, maxRestarts: NO_BOUND, ...parentId };
-    const agent = this.#host.start('agent', { id: session, rootId: root, session, ...parentId, input });
+    const agent = this.#host.start('agent', { id: session, name, rootId: root, session, ...parentId, input });
     this.#agents.set(session, agent);
     return agent;
   }

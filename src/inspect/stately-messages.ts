@@ -143,9 +143,16 @@ function contextOf(record: TransitionRecord): object {
   }
 }
 
-/** A name a person tells instances apart by. */
-function nameOf({ kind, id, meta }: TransitionRecord): string {
-  if (kind === 'step') return `step ${meta['index']}`;
-  if (kind === 'tool-call') return `call ${meta['toolName']}`;
-  return `${kind} ${id}`;
+/** What a person tells instances apart by; their parents are drawn around them. */
+function nameOf({ kind, id, name, meta }: TransitionRecord): string {
+  switch (kind) {
+    case 'step':
+      return `step ${meta['index']}`;
+    case 'tool-call':
+      return `call ${meta['toolName']}`;
+    case 'turn':
+      return `turn ${id.slice(id.lastIndexOf('.') + 1)}`;
+    default:
+      return `${kind} ${name ?? id}`;
+  }
 }

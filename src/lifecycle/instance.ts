@@ -5,7 +5,7 @@ import type { Clock } from '../clock.ts';
 import { SwarmError } from '../errors.ts';
 import type { Lifecycle, LifecycleEnd, LifecycleFault, StartOptions } from './lifecycle.ts';
 import type { RegisteredInstance, RegistryStore } from './registry.ts';
-import type { InstanceIds, TransitionFacts } from './transition-record.ts';
+import { type InstanceIds, shortText, type TransitionFacts } from './transition-record.ts';
 
 /** What an instance needs of its host. */
 export interface InstancePorts {
@@ -129,7 +129,7 @@ function unusableInput(kind: MachineKind, cause: unknown): SwarmError {
 /** Ids of an instance: its own, and those of its parent as far as both are of the same session. */
 function idsOf<K extends MachineKind>(
   kind: K,
-  { id, parentId, rootId, session, input }: StartOptions<K>,
+  { id, name, parentId, rootId, session, input }: StartOptions<K>,
   registry: RegistryStore,
 ): InstanceIds {
   const parent = parentId === undefined ? undefined : registry.find(parentId)?.ids;
@@ -141,6 +141,7 @@ function idsOf<K extends MachineKind>(
   };
   return Object.freeze({
     id,
+    ...(name !== undefined && { name: shortText(name) }),
     ...(parentId !== undefined && { parentId }),
     rootId,
     session,

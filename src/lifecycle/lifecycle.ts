@@ -38,6 +38,8 @@ export interface Lifecycle<K extends MachineKind> {
 export interface StartOptions<K extends MachineKind> {
   /** Unique among live instances. */
   readonly id: string;
+  /** What a person knows it by, where it has a name. */
+  readonly name?: string;
   /** The instance that started it, alive or not. */
   readonly parentId?: string;
   readonly rootId: string;

@@ -10,6 +10,8 @@ export type TransitionMeta = { readonly [name: string]: MetaValue };
 /** Ids that stay the same over the life of an instance. `turn`, `step` and `call` are its own or inherited. */
 export interface InstanceIds {
   readonly id: string;
+  /** What a person knows it by: the agent or graph it is of, at most {@link MAX_META_CHARS} characters. */
+  readonly name?: string;
   readonly parentId?: string;
   readonly rootId: string;
   readonly session: string;
@@ -215,10 +217,15 @@ function collect(meta: Record<string, MetaValue>, source: object, names: readonl
   const fields = source as { readonly [name: string]: unknown };
   for (const name of names) {
     const value = fields[name];
-    if (typeof value === 'string') meta[name] = value.length > MAX_META_CHARS ? cut(value) : value;
+    if (typeof value === 'string') meta[name] = shortText(value);
     else if (typeof value === 'number') meta[name] = Number.isFinite(value) ? value : null;
     else if (typeof value === 'boolean' || value === null) meta[name] = value;
   }
+}
+
+/** A text of at most {@link MAX_META_CHARS} characters. */
+export function shortText(text: string): string {
+  return text.length > MAX_META_CHARS ? cut(text) : text;
 }
 
 /** Cuts between characters, never inside one. */

@@ -43,18 +43,18 @@ describe('the relay', () => {
     await run.result;
     const messages = await relay.until((all) => isStopped(all, run.sessionId));
     const links = registrations(messages).map(({ sessionId, parentId, rootId, name }) => ({
-      name: name?.split(' ')[0],
+      name,
       parent: parentId,
       root: rootId,
       id: sessionId,
     }));
     const session = run.sessionId;
     expect(links).toEqual([
-      { name: 'agent', parent: undefined, root: session, id: session },
-      { name: 'turn', parent: session, root: session, id: `${session}.1` },
-      { name: 'step', parent: `${session}.1`, root: session, id: `${session}.1.1` },
-      { name: 'call', parent: `${session}.1`, root: session, id: `${session}.1.1.0` },
-      { name: 'step', parent: `${session}.1`, root: session, id: `${session}.1.2` },
+      { name: 'agent clerk', parent: undefined, root: session, id: session },
+      { name: 'turn 1', parent: session, root: session, id: `${session}.1` },
+      { name: 'step 1', parent: `${session}.1`, root: session, id: `${session}.1.1` },
+      { name: 'call wait', parent: `${session}.1`, root: session, id: `${session}.1.1.0` },
+      { name: 'step 2', parent: `${session}.1`, root: session, id: `${session}.1.2` },
     ]);
   });
 
