@@ -23,8 +23,8 @@ export function boundedFetch(headersOf: () => Promise<Readonly<Record<string, st
   };
 }
 
-/** A request whose answer is the stream of what changes, by either protocol. */
-function isStanding(method: string | undefined, headers: Headers): boolean {
+/** True for a request whose answer is the stream of what changes, by either protocol. */
+export function isStanding(method: string | undefined, headers: Headers): boolean {
   return (method ?? 'GET') === 'GET' || headers.get('mcp-method') === 'subscriptions/listen';
 }
 

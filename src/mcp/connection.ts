@@ -9,8 +9,9 @@ import { sleep, systemClock } from '../clock.ts';
 import type { JsonObject } from '../ledger/content.ts';
 import { loadSdk, type McpSdk } from './load-sdk.ts';
 import { newClient } from './new-client.ts';
+import { faultOf, isTimeout, type RequestFault } from './request-fault.ts';
 import type { ServerSpec } from './server-options.ts';
-import { transportOf } from './transports.ts';
+import { wayTo } from './transports.ts';
 
 export type { CallToolResult, ListedTool };
 
@@ -39,9 +40,6 @@ export interface Connection {
   faultOf(error: unknown): RequestFault;
   close(): Promise<void>;
 }
-
-/** Why a request has no answer: the connection is gone, or the server said no. */
-export type RequestFault = 'disconnected' | 'refused';
 
 /** How the handshake is made; what was found out is kept for the next one. */
 export interface Handshake {
@@ -85,7 +83,7 @@ async function connectOnce(
     isLegacy: handshake.isLegacy,
     onListChanged: () => events.onListChanged(),
   });
-  const transport = transportOf(sdk, spec);
+  const { transport, listening } = wayTo(sdk, spec);
   let isOpen = false;
   client.onclose = () => {
     const wasOpen = isOpen;
@@ -94,7 +92,11 @@ async function connectOnce(
   };
   await shakeHands(client, transport, { signal, timeoutMs: spec.limits.connectMs });
   isOpen = true;
-  if (client.getProtocolEra() === 'legacy') handshake.isLegacy = true;
+  if (client.getProtocolEra() === 'legacy') {
+    handshake.isLegacy = true;
+    // What is listed before the server is listened to may change without a word.
+    await within(listening, LISTEN_MS);
+  }
   if ('url' in spec) client.onerror = heartbeat(sdk, client, events, spec.limits.probeMs);
   return {
     ...connectionOf(sdk, client, spec),
@@ -131,9 +133,19 @@ async function shakeHands(
 /** Tells a server over HTTP that its session is over; one that does not listen is left. */
 async function endSession(transport: Transport, waitMs: number): Promise<void> {
   if (!('terminateSession' in transport) || typeof transport.terminateSession !== 'function') return;
+  await within(
+    Promise.resolve(transport.terminateSession()).catch(() => undefined),
+    waitMs,
+  );
+}
+
+/** Some servers do not begin their stream before they have something to say. */
+const LISTEN_MS = 1_000;
+
+/** Waits for something, but no longer than that. */
+async function within(something: Promise<unknown>, waitMs: number): Promise<void> {
   const over = new AbortController();
-  const ending = Promise.resolve(transport.terminateSession()).catch(() => undefined);
-  await Promise.race([ending, sleep(systemClock, waitMs, over.signal)]);
+  await Promise.race([something, sleep(systemClock, waitMs, over.signal)]);
   over.abort();
 }
 
@@ -190,19 +202,4 @@ function heartbeat(
     isAsking = true;
     void ask();
   };
-}
-
-function faultOf(sdk: McpSdk, error: unknown): RequestFault {
-  if (sdk.ProtocolError.isInstance(error)) return 'refused';
-  if (sdk.SdkHttpError.isInstance(error)) {
-    // A session the server knows nothing of is over, too.
-    return error.status === 404 || error.status >= 500 ? 'disconnected' : 'refused';
-  }
-  if (!sdk.SdkError.isInstance(error)) return 'disconnected';
-  const { ConnectionClosed, NotConnected, SendFailed } = sdk.SdkErrorCode;
-  return [ConnectionClosed, NotConnected, SendFailed].includes(error.code) ? 'disconnected' : 'refused';
-}
-
-function isTimeout(sdk: McpSdk, error: unknown): boolean {
-  return sdk.SdkError.isInstance(error) && error.code === sdk.SdkErrorCode.RequestTimeout;
 }

@@ -1,22 +1,38 @@
 import type { Transport } from '@modelcontextprotocol/client';
-import { boundedFetch } from './bounded-fetch.ts';
+import { boundedFetch, isStanding } from './bounded-fetch.ts';
 import type { McpSdk } from './load-sdk.ts';
 import { ProcessTransport } from './process-transport.ts';
 import type { HttpServerOptions, ServerSpec, StdioServerOptions } from './server-options.ts';
 
 /** The way to a server: its program, or its address. */
-export function transportOf(sdk: McpSdk, spec: ServerSpec): Transport {
-  return 'url' in spec ? httpTransport(sdk, spec) : processTransport(sdk, spec);
+export interface ServerWay {
+  readonly transport: Transport;
+  /** Resolves once the server can tell of changes, or has said that it will not. */
+  readonly listening: Promise<void>;
 }
 
-function httpTransport(sdk: McpSdk, spec: ServerSpec & HttpServerOptions): Transport {
+/** A way to the server that nothing has gone yet. */
+export function wayTo(sdk: McpSdk, spec: ServerSpec): ServerWay {
+  if ('url' in spec) return httpWay(sdk, spec);
+  return { transport: processTransport(sdk, spec), listening: Promise.resolve() };
+}
+
+function httpWay(sdk: McpSdk, spec: ServerSpec & HttpServerOptions): ServerWay {
   const { headers = {}, limits } = spec;
   const headersOf = async () => (typeof headers === 'function' ? headers() : headers);
+  const bounded = boundedFetch(headersOf, limits.maxMessageBytes);
+  const listening = Promise.withResolvers<void>();
   const transport = new sdk.StreamableHTTPClientTransport(new URL(spec.url), {
-    fetch: boundedFetch(headersOf, limits.maxMessageBytes),
+    async fetch(url, init) {
+      try {
+        return await bounded(url, init);
+      } finally {
+        if (isStanding(init?.method, new Headers(init?.headers))) listening.resolve();
+      }
+    },
   });
   // The class declares `sessionId` as it is set, the interface as it may be absent.
-  return transport as Transport;
+  return { transport: transport as Transport, listening: listening.promise };
 }
 
 /** Variables that programs cannot do without, and none that may hold a secret. */
