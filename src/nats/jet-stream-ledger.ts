@@ -19,24 +19,17 @@ import { type AppendOrder, type CommitOutcome, SessionWriter } from '../ledger/s
 import { DEFAULT_LIMITS, type Limits, NATS_LIMITS } from '../limits.ts';
 import type { NatsClient } from './client.ts';
 import { type Connection, openConnection } from './connection.ts';
-import { createGuardedPublisher } from './guarded-publish.ts';
-import { createLedgerArtifactStore, type LedgerArtifactStore } from './ledger-artifact-store.ts';
-import { LedgerCursors } from './ledger-cursors.ts';
 import { assertFitForLedger } from './ledger-fit.ts';
-import { LedgerInbox } from './ledger-inbox.ts';
 import { placeOf } from './ledger-message.ts';
-import { LedgerOwner } from './ledger-owner.ts';
+import { createLedgerParts, type LedgerParts } from './ledger-parts.ts';
 import { newestRecordPosition } from './ledger-positions.ts';
-import { LEDGER_STREAM, MAILBOX_STREAM, OWNER_STREAM } from './ledger-streams.ts';
 import { createLedgerSubjects, type LedgerSubjects } from './ledger-subjects.ts';
-import { tailRecords, topicOf, topicsOf } from './record-tail.ts';
-import { type ClaimedSession, SessionClaims } from './session-claims.ts';
+import { tailRecords, topicOf } from './record-tail.ts';
+import type { ClaimedSession } from './session-claims.ts';
 import { SessionLanes } from './session-lanes.ts';
 import { type ListedSession, listSessions } from './session-listing.ts';
 import { readSession } from './session-reading.ts';
-import { createSteady, ledgerClosed, type Steady } from './steady.ts';
-import { createStreamReader, type StreamReader } from './stream-reader.ts';
-import { StreamWatch } from './stream-watch.ts';
+import { ledgerClosed } from './steady.ts';
 import type { SubjectOptions } from './subjects.ts';
 
 /** Time a ledger has to find its server when it is opened. */
@@ -86,7 +79,7 @@ export async function jetstreamLedger(options: JetStreamLedgerOptions): Promise<
   return new JetStreamLedger({ ...options, leaseMs, client, isOwn, subjects });
 }
 
-interface LedgerParts extends JetStreamLedgerOptions {
+interface OpenedLedger extends JetStreamLedgerOptions {
   readonly leaseMs: number;
   readonly client: NatsClient;
   readonly isOwn: boolean;
@@ -95,84 +88,27 @@ interface LedgerParts extends JetStreamLedgerOptions {
 
 class JetStreamLedger implements Ledger {
   readonly durability: 'process' | 'full';
-  readonly #client: NatsClient;
+  readonly #parts: LedgerParts;
   readonly #isOwnClient: boolean;
-  readonly #subjects: LedgerSubjects;
   readonly #clock: Clock;
   readonly #limits: Limits;
   readonly #closing = new AbortController();
-  readonly #steady: Steady;
-  readonly #readers: { readonly [K in 'records' | 'messages' | 'owners']: StreamReader };
-  readonly #records: StreamWatch;
-  readonly #messages: StreamWatch;
-  readonly #owner: LedgerOwner;
-  readonly #claims: SessionClaims;
-  readonly #inbox: LedgerInbox;
-  readonly #cursors: LedgerCursors;
-  readonly #artifacts: LedgerArtifactStore;
   readonly #lanes = new SessionLanes();
   /** Sessions of this ledger, from the call of `acquire` on. */
   readonly #held = new Map<string, HeldSession | 'acquiring'>();
-  #maxPayload: number;
   #closed: Promise<void> | undefined;
 
-  constructor(parts: LedgerParts) {
-    const { client, subjects, leaseMs, limits = DEFAULT_LIMITS } = parts;
-    this.durability = parts.durability ?? 'full';
-    this.#client = client;
-    this.#isOwnClient = parts.isOwn;
-    this.#subjects = subjects;
-    this.#clock = parts.clock ?? systemClock;
-    this.#limits = limits;
-    this.#maxPayload = client.server?.maxPayload ?? 0;
-    const withinMs = limits.timeouts.commitMs;
-    const steady = createSteady({ client, closing: this.#closing.signal, withinMs });
-    this.#steady = steady;
-    const [records, messages, owners] = [LEDGER_STREAM, MAILBOX_STREAM, OWNER_STREAM].map((stream) =>
-      createStreamReader(client, stream),
-    ) as [StreamReader, StreamReader, StreamReader];
-    this.#readers = { records, messages, owners };
-    this.#records = new StreamWatch({
-      client,
-      stream: LEDGER_STREAM,
-      filter: subjects.sessions(),
-      keysOf: (message) => topicsOf(message, subjects),
+  constructor(opened: OpenedLedger) {
+    this.durability = opened.durability ?? 'full';
+    this.#isOwnClient = opened.isOwn;
+    this.#clock = opened.clock ?? systemClock;
+    this.#limits = opened.limits ?? DEFAULT_LIMITS;
+    this.#parts = createLedgerParts({
+      ...opened,
+      limits: this.#limits,
+      closing: this.#closing.signal,
+      onExpired: () => this.#letGo(),
     });
-    this.#messages = new StreamWatch({
-      client,
-      stream: MAILBOX_STREAM,
-      filter: subjects.allMessages(),
-      keysOf: ({ subject }) => [subjects.mailboxOf(subject)],
-    });
-    this.#owner = new LedgerOwner({ client, subjects, leaseMs, onExpired: () => this.#letGo() });
-    const publisherOn = (reader: StreamReader) => createGuardedPublisher({ client, reader });
-    this.#claims = new SessionClaims({
-      reader: records,
-      publisher: publisherOn(records),
-      subjects,
-      withinMs,
-      owner: this.#owner.token,
-      isAlive: (owner) => this.#owner.isAlive(owner),
-      maxPayload: () => (this.#maxPayload = client.server?.maxPayload ?? this.#maxPayload),
-      steady,
-    });
-    this.#inbox = new LedgerInbox({
-      reader: messages,
-      publisher: publisherOn(messages),
-      watch: this.#messages,
-      subjects,
-      maxWaiting: limits.mailbox,
-      withinMs,
-      isClosed: () => this.#closing.signal.aborted,
-      steady,
-    });
-    this.#cursors = new LedgerCursors({
-      reader: owners,
-      publisher: publisherOn(owners),
-      subjects,
-      withinMs,
-    });
-    this.#artifacts = createLedgerArtifactStore(client, subjects.ns, limits.ledger.maxArtifactBytes);
   }
 
   async acquire(identity: SessionIdentity): Promise<LedgerWriter> {
@@ -193,11 +129,11 @@ class JetStreamLedger implements Ledger {
 
   async read(session: string, fromSeq = 1): Promise<readonly LedgerRecord[]> {
     this.#assertOpen();
-    return this.#steady(() => {
+    return this.#parts.steady(() => {
       const held = this.#held.get(session);
-      const state = typeof held === 'object' ? held.claimed.state : this.#claims.known(session);
-      const filter = this.#subjects.session(session);
-      return readSession(this.#readers.records, { session, filter, fromSeq, state });
+      const state = typeof held === 'object' ? held.claimed.state : this.#parts.claims.known(session);
+      const filter = this.#parts.subjects.session(session);
+      return readSession(this.#parts.records, { session, filter, fromSeq, state });
     });
   }
 
@@ -206,7 +142,9 @@ class JetStreamLedger implements Ledger {
     const held = this.#held.get(session);
     // The copy of the stream that answers may not have the newest append yet; its writer does.
     if (typeof held === 'object') return held.writer.head.seq === 0 ? undefined : held.writer.head;
-    const last = await this.#steady(() => this.#readers.records.last(this.#subjects.session(session)));
+    const last = await this.#parts.steady(() =>
+      this.#parts.records.last(this.#parts.subjects.session(session)),
+    );
     if (last === undefined) return undefined;
     const { seq, hash, epoch } = placeOf(last, `session ${session}`);
     return seq === 0 ? undefined : { seq, hash, epoch };
@@ -224,9 +162,9 @@ class JetStreamLedger implements Ledger {
     this.#assertOpen();
     return tailRecords({
       ...options,
-      reader: this.#readers.records,
-      subjects: this.#subjects,
-      watch: this.#records,
+      reader: this.#parts.records,
+      subjects: this.#parts.subjects,
+      watch: this.#parts.recordWatch,
       after,
       end: AbortSignal.any([signal, this.#closing.signal]),
     });
@@ -234,46 +172,46 @@ class JetStreamLedger implements Ledger {
 
   async position(): Promise<number> {
     this.#assertOpen();
-    return this.#steady(() => newestRecordPosition(this.#readers.records, this.#subjects));
+    return this.#parts.steady(() => newestRecordPosition(this.#parts.records, this.#parts.subjects));
   }
 
   async putArtifact(bytes: Uint8Array, mediaType: string): Promise<ArtifactRef> {
     this.#assertOpen();
     // Its own copy at once: the caller may go on to write into the bytes.
     const own = Uint8Array.from(bytes);
-    return this.#steady(() => this.#artifacts.put(own, mediaType));
+    return this.#parts.steady(() => this.#parts.artifacts.put(own, mediaType));
   }
 
   async getArtifact(ref: ArtifactRef): Promise<Uint8Array> {
     this.#assertOpen();
-    return this.#steady(() => this.#artifacts.get(ref));
+    return this.#parts.steady(() => this.#parts.artifacts.get(ref));
   }
 
   async post(item: InboxItem, signal: AbortSignal): Promise<InboxReply> {
     this.#assertOpen();
     if (signal.aborted) throw unanswered(item, false);
     if ((await this.head(item.session)) === undefined) throw unknownSession(item.session);
-    return this.#inbox.post(item, signal);
+    return this.#parts.inbox.post(item, signal);
   }
 
   inbox(session: string, signal: AbortSignal): AsyncIterable<InboxItem> {
     this.#assertOpen();
-    return this.#inbox.follow(session, signal);
+    return this.#parts.inbox.follow(session, signal);
   }
 
   async reply(item: InboxItem, reply: InboxReply): Promise<void> {
     this.#assertOpen();
-    await this.#inbox.reply(item, reply);
+    await this.#parts.inbox.reply(item, reply);
   }
 
   async cursor(name: string): Promise<number | undefined> {
     this.#assertOpen();
-    return this.#steady(() => this.#cursors.find(name));
+    return this.#parts.steady(() => this.#parts.cursors.find(name));
   }
 
   async moveCursor(name: string, position: number): Promise<void> {
     this.#assertOpen();
-    await this.#steady(() => this.#cursors.move(name, position));
+    await this.#parts.steady(() => this.#parts.cursors.move(name, position));
   }
 
   close(): Promise<void> {
@@ -292,10 +230,8 @@ class JetStreamLedger implements Ledger {
     }
     // What was sent is stored before it is told that this owner is gone, which gives all its sessions up.
     await this.#lanes.idle();
-    await this.#owner.end();
-    await Promise.all([this.#records.close(), this.#messages.close()]);
-    for (const reader of Object.values(this.#readers)) reader.close();
-    if (this.#isOwnClient) await this.#client.close();
+    await this.#parts.close();
+    if (this.#isOwnClient) await this.#parts.client.close();
   }
 
   #assertOpen(): void {
@@ -303,8 +239,8 @@ class JetStreamLedger implements Ledger {
   }
 
   async #acquire(wanted: SessionIdentity): Promise<HeldSession> {
-    await this.#steady(() => this.#owner.begin());
-    const claimed = await this.#claims.claim(wanted);
+    await this.#parts.steady(() => this.#parts.owner.begin());
+    const claimed = await this.#parts.claims.claim(wanted);
     if (claimed.type === 'owned') throw ownedElsewhere(wanted.session, `the process ${claimed.owner}`);
     this.#assertOpen();
     const { state, claim } = claimed;
@@ -313,7 +249,7 @@ class JetStreamLedger implements Ledger {
     const writer = new SessionWriter(options, {
       assertOpen: () => this.#assertOpen(),
       commit: (order) => this.#lanes.run(session, () => this.#commit(claimed, order)),
-      release: () => this.#lanes.run(session, () => this.#claims.release(claimed)),
+      release: () => this.#lanes.run(session, () => this.#parts.claims.release(claimed)),
       ended: () => void this.#held.delete(session),
     });
     return { writer, claimed };
@@ -324,25 +260,30 @@ class JetStreamLedger implements Ledger {
     // Nobody else can have written since the claim without making the append fail, so what is known here holds.
     const rejection = order.stale ? rejectStale(order, state) : checkAppend(order, state);
     if (rejection !== undefined) return rejection;
-    const outcome = await this.#claims.append(claimed, order);
+    const outcome = await this.#parts.claims.append(claimed, order);
     if (outcome.type === 'committed') {
       const { session, root } = claim.identity;
-      this.#records.note([topicOf(undefined), topicOf({ session }), topicOf({ root })], state.lastPos);
+      this.#parts.recordWatch.note(
+        [topicOf(undefined), topicOf({ session }), topicOf({ root })],
+        state.lastPos,
+      );
     }
     return outcome;
   }
 
   async #list(wanted: (session: ListedSession) => boolean): Promise<readonly SessionSummary[]> {
     this.#assertOpen();
-    const listed = await this.#steady(() => listSessions(this.#client, this.#subjects.sessions()));
+    const listed = await this.#parts.steady(() =>
+      listSessions(this.#parts.client, this.#parts.subjects.sessions()),
+    );
     const found = listed.filter(wanted);
     const isForeign = found.some(
-      ({ place }) => place.owner !== undefined && place.owner !== this.#owner.token,
+      ({ place }) => place.owner !== undefined && place.owner !== this.#parts.owner.token,
     );
-    const alive = isForeign ? await this.#steady(() => this.#owner.alive()) : new Set<string>();
+    const alive = isForeign ? await this.#parts.steady(() => this.#parts.owner.alive()) : new Set<string>();
     return found.map(({ place: { owner }, summary }) => {
       // Of its own sessions a ledger knows best: a writer that died holds nothing, though its claim stands.
-      const isOwn = owner === this.#owner.token;
+      const isOwn = owner === this.#parts.owner.token;
       const owned = isOwn ? this.#held.has(summary.sessionId) : owner !== undefined && alive.has(owner);
       return { ...summary, owned };
     });
