@@ -31,6 +31,8 @@ export interface ActiveRunOptions {
 export class ActiveRun implements TurnOwner {
   readonly scope: RunScope;
   readonly result: Promise<RunResult<unknown>>;
+  /** Sessions that took over from that of the root. */
+  readonly successors = new Set<string>();
   readonly #options: ActiveRunOptions;
   readonly #resolve: (result: RunResult<unknown>) => void;
   /** A stop that came before the turn was open. */
@@ -69,6 +71,10 @@ export class ActiveRun implements TurnOwner {
     options.signal?.addEventListener('abort', this.#onAbort, { once: true });
     if (options.signal?.aborted === true) this.#onAbort();
     this.#armWallClock();
+  }
+
+  get turn(): TurnScope | undefined {
+    return this.#turn;
   }
 
   /** The run waits: until `begin` a stop ends it at once, and `withdraw` takes its input back. */
@@ -126,8 +132,12 @@ export class ActiveRun implements TurnOwner {
   }
 
   /** Another agent takes over: stops, steering and counts go on with its turn. */
-  handedOff(_handoff: unknown, { steps, toolCalls }: { steps: number; toolCalls: number }): void {
+  handedOff(
+    to: { readonly session?: string } | undefined,
+    { steps, toolCalls }: { steps: number; toolCalls: number },
+  ): void {
     this.#earlyAfterStep ||= this.#turn?.stop.afterStep === true;
+    if (to?.session !== undefined) this.successors.add(to.session);
     this.#turn = undefined;
     this.#opened = Promise.withResolvers<TurnScope | undefined>();
     this.#before = { steps: this.#before.steps + steps, toolCalls: this.#before.toolCalls + toolCalls };

@@ -34,6 +34,10 @@ export class ChildOwner implements TurnOwner {
     request.signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
+  get turn(): TurnScope | undefined {
+    return this.#turn;
+  }
+
   begin(): boolean {
     return true;
   }

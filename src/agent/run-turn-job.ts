@@ -86,6 +86,7 @@ function turnJob(
       if (!owner.begin()) return;
       const outcome = await run(session);
       if (outcome.type === 'handed-off') {
+        session.follow(() => owner.turn);
         session.parts.ways.followHandoff(request, outcome, session);
         // The next input of this session waits for the end of the run, wherever that is.
         await owner.result;

@@ -30,7 +30,7 @@ export interface Run<out Output = string> {
    */
   events(options?: RunEventOptions): AsyncIterable<RunEvent>;
   /**
-   * Text of the root agent as it is written, from the moment of the call. Best effort: a reader far behind misses
+   * Text of the root agent, and of those it hands over to, as it is written, from the moment of the call. Best effort: a reader far behind misses
    * text, `result.text` has it all.
    */
   text(): AsyncIterable<string>;

@@ -59,6 +59,8 @@ export interface OpenSession {
   setTurn(scope: TurnScope | undefined): void;
   /** Makes a graph the one that stops go to; call again without it when it is over. */
   setGraph(stop: StopSignal | undefined): void;
+  /** Makes what is meant for the turn under way reach the one that took over from it, until the job is done. */
+  follow(turn: () => TurnScope | undefined): void;
   /** Calls back when the session is free for another owner, or goes on with its next job. */
   whenFree(tell: () => void): void;
   /** A child of the session began, or ended. */

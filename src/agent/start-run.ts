@@ -124,7 +124,7 @@ function handleOf(parts: HandleParts): Run<unknown> {
     sessionId,
     result: run.result,
     events: (options) => runEvents(parts, options ?? {}),
-    text: () => textOf(live, sessionId),
+    text: () => textOf(live, (session) => session === sessionId || run.successors.has(session)),
     steer: (text) => run.steer(text),
     cancel: (reason) => run.stop({ type: 'cancelled', reason: reason ?? 'cancelled by the caller' }),
     stopAfterStep: () => run.stopAfterStep(),
@@ -132,8 +132,8 @@ function handleOf(parts: HandleParts): Run<unknown> {
 }
 
 /** Attached when called, so that no text between the call and the first read is missed. */
-function textOf(live: LiveBus, sessionId: string): AsyncIterable<string> {
-  const parts = live.read({ wants: (delta) => delta.type === 'text-delta' && delta.session === sessionId });
+function textOf(live: LiveBus, isWanted: (session: string) => boolean): AsyncIterable<string> {
+  const parts = live.read({ wants: (delta) => delta.type === 'text-delta' && isWanted(delta.session) });
   return (async function* () {
     for await (const part of parts) if (part.type === 'text-delta') yield part.text;
   })();

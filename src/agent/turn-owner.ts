@@ -8,6 +8,8 @@ import type { LastOutcome } from './turn-outcome.ts';
 /** Whom a turn is run for: a run at its root, or the call of a parent that asked a child. */
 export interface TurnOwner {
   readonly scope: RunScope;
+  /** The turn under way. */
+  readonly turn?: TurnScope | undefined;
   /** Settles when there is no more to come. */
   readonly result: Promise<unknown>;
   /** Aborts at a stop that comes before the turn is open. */

@@ -202,8 +202,27 @@ describe('a run that was handed over', () => {
     expect(await steered).toMatchObject({ delivered: true });
     await billing.model.arrived(1);
     expect(JSON.stringify(billing.model.requests[1]?.messages)).toContain('Hurry.');
+    await runtime.sessions.steer(run.sessionId, 'Still there?');
     run.cancel('enough');
     expect(await run.result).toMatchObject({ status: 'cancelled', reason: 'enough' });
+  });
+
+  it('is cancelled by its root from outside, and its text goes on', async () => {
+    const gate = createGate();
+    const billing = scriptedAgent([reply().text('Paying.').wait(gate).text(' Never.')], { name: 'billing' });
+    const { agent } = scriptedAgent([reply().call('transfer_to_billing', { message: 'pay' })], {
+      name: 'triage',
+    });
+    const triage = defineAgent({ ...agent.definition, handoffs: [billing.agent] });
+    const { runtime } = await playSwarm();
+    const run = runtime.run(triage, 'Hello.');
+    const text = run.text();
+    await gate.reached;
+    await runtime.sessions.cancel(run.sessionId, 'from outside');
+    expect(await run.result).toMatchObject({ status: 'cancelled', reason: 'from outside', text: 'Paying.' });
+    const parts: string[] = [];
+    for await (const part of text) parts.push(part);
+    expect(parts.join('')).toBe('Paying.');
   });
 
   it('yields the parsed output of the last agent', async () => {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Agent, type AnyAgent, defineAgent } from '../../src/agent/define-agent.ts';
+import { type Agent, defineAgent } from '../../src/agent/define-agent.ts';
 import { reply } from '../../src/testing/reply.ts';
 import type { ParsedRequest } from '../../src/testing/script.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
@@ -20,7 +20,7 @@ function answer(name: string, first: ReturnType<typeof reply>) {
  * A lead that asks five children in one step. Each has one effect; the last one asks a child of its own first, so that
  * six sessions have an effect each.
  */
-export function swarmOfFive(effect: (id: string) => void): Agent<unknown> {
+export function swarmOfFive(effect: (id: string) => void): Agent {
   const work = defineTool({
     name: 'work',
     description: 'Has an effect that must not happen twice.',
@@ -30,7 +30,7 @@ export function swarmOfFive(effect: (id: string) => void): Agent<unknown> {
       return `${id} worked`;
     },
   });
-  const worker = (name: string, agents: readonly AnyAgent[] = []) => {
+  const worker = (name: string, agents: readonly Agent<string>[] = []) => {
     const step = agents.reduce(
       (made, { name: below }) => made.call(`ask_${below}`, { task: 'work' }),
       reply().call('work', { id: name }),
