@@ -18,11 +18,7 @@ export type DeferReason =
   /** As many items of its map run as may. */
   | 'item-limit'
   /** As many children run as may. */
-  | 'fan-out'
-  /** Nothing is claimed any more. */
-  | 'graph-closed'
-  /** Inputs are not settled or not committed. */
-  | 'input-not-committed';
+  | 'fan-out';
 
 /** What to do about a schedule now, in its order. Whoever does it commits the facts of it and asks again. */
 export interface Admission {
@@ -53,14 +49,6 @@ export function admit(schedule: Schedule, limits: AdmissionLimits): Admission {
     else if (verdict.type === 'cancel') cancel.push({ work, reason: verdict.reason });
   }
   return { ready, skip, gather, cancel, ...chooseWorks(candidates, schedule.activeChildren, limits) };
-}
-
-/** Works that wait for inputs, with the reason a supervisor is shown. O(works). */
-export function waitingWorks(schedule: Schedule): Admission['deferred'] {
-  const reason = schedule.finish === undefined ? 'input-not-committed' : 'graph-closed';
-  return [...schedule.works.values()]
-    .filter(({ status }) => status === 'waiting')
-    .map((work) => ({ work, reason }) as const);
 }
 
 /** First come, first served: one work of an operator at a time, items and children within their bounds. */

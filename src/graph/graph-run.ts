@@ -33,6 +33,10 @@ export class GraphRun {
   /** Never rejects. */
   async run(): Promise<LastOutcome> {
     const scope = this.#scope;
+    const { lost } = scope.log;
+    const onLost = () => scope.stop.stop({ type: 'detached', reason: LOST, code: 'session-lost' });
+    lost.addEventListener('abort', onLost, { once: true });
+    if (lost.aborted) onLost();
     try {
       await this.#begin();
       for (;;) {
@@ -43,7 +47,9 @@ export class GraphRun {
       }
       return await this.#end();
     } catch (error) {
-      return this.#break(error);
+      return await this.#break(error);
+    } finally {
+      lost.removeEventListener('abort', onLost);
     }
   }
 
@@ -255,6 +261,8 @@ export class GraphRun {
     return leaveGraph(this.#scope, failure);
   }
 }
+
+const LOST = 'the session has another owner, or its store failed';
 
 function cancelFact(work: WorkState, reason: string): TurnRecord {
   const attempt = work.lastAttempt < 0 ? 0 : work.lastAttempt + 1;
