@@ -43,10 +43,17 @@ function pack(into: string): Packed {
 
 /** What a package of ours must hold, and what must stay out of it. */
 function checkContents(paths: readonly string[]): void {
-  const needed = ['README.md', 'LICENSE', 'CHANGELOG.md', 'dist/src/index.js', 'dist/src/index.d.ts'];
+  const needed = [
+    'README.md',
+    'LICENSE',
+    'CHANGELOG.md',
+    'dist/src/index.js',
+    'dist/src/index.d.ts',
+    'docs/machines/turn.svg',
+  ];
   const missing = needed.filter((path) => !paths.includes(path));
   const strange = paths.filter(
-    (path) => !/^(dist|src|machines)\/|^[A-Z]+(\.md)?$|^package\.json$/.test(path),
+    (path) => !/^(dist|src|machines|docs\/machines)\/|^[A-Z]+(\.md)?$|^package\.json$/.test(path),
   );
   if (missing.length > 0) throw new Error(`the package lacks ${missing.join(', ')}`);
   if (strange.length > 0) throw new Error(`the package should not hold ${strange.join(', ')}`);

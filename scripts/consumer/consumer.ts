@@ -6,6 +6,7 @@ import {
   openaiCompatible,
   SwarmError,
 } from 'swarmwright';
+import { stately } from 'swarmwright/inspect';
 import { turnMachine } from 'swarmwright/machines';
 import { scriptedServer } from 'swarmwright/testing';
 import { z } from 'zod';
@@ -52,4 +53,4 @@ export async function ask(question: string): Promise<string> {
   }
 }
 
-export const machines = [turnMachine.id, typeof scriptedServer] as const;
+export const machines = [turnMachine.id, typeof scriptedServer, typeof stately] as const;
