@@ -145,6 +145,18 @@ const plants: readonly Plant[] = [
   },
   {
     rule: 'plugin',
+    file: 'src/mcp/shell.ts',
+    source:
+      "import { spawn } from 'node:child_process';\n\nexport const run = (line: string) => spawn(line, { shell: true });\n",
+  },
+  {
+    rule: 'plugin',
+    file: 'src/cli/line.ts',
+    source:
+      "import { execSync } from 'node:child_process';\n\nexport const run = (line: string) => execSync(line);\n",
+  },
+  {
+    rule: 'plugin',
     file: 'test/tools/mock.test.ts',
     source: "import { vi } from 'vitest';\n\nvi.mock('../src/clock.ts');\n",
   },
@@ -152,6 +164,11 @@ const plants: readonly Plant[] = [
 
 /** Files that come near a rule and keep it. */
 const allowed: readonly Omit<Plant, 'rule'>[] = [
+  {
+    file: 'src/mcp/program.ts',
+    source:
+      "import { spawn } from 'node:child_process';\n\nexport const run = (program: string) => spawn(program, [], { shell: false });\n",
+  },
   { file: 'src/model/sdk.ts', source: "import { tool } from 'ai';\n\nexport const made = tool;\n" },
   { file: 'src/index.ts', source: "export { sum } from './tools/params.ts';\n" },
   { file: 'machines/turn.ts', source: longFunction },
