@@ -215,6 +215,7 @@ export class SwarmRun implements SupervisorDesk {
       const { stopCause } = run;
       if (stopCause !== undefined) return { type: 'stopped', cause: stopCause };
       if (this.#session.leaving.aborted) return { type: 'left', failure: CLOSED };
+      if (this.#session.log.lost.aborted) return { type: 'left', failure: LOST };
       if (driver.broken !== undefined) return { type: 'left', failure: failureOf(driver.broken) };
       const next = this.#nextNow();
       if (next !== undefined) return next;
@@ -373,6 +374,8 @@ const CLOSED: Failure = {
   kind: 'runtime-closed',
   message: 'the runtime was closed; the run is open in the ledger and can be resumed',
 };
+
+const LOST: Failure = { kind: 'session-lost', message: 'the session has another owner, or its store failed' };
 
 const NO_ANSWER: Failure = { kind: 'machine-fault', message: 'the supervisor ended without an answer' };
 
