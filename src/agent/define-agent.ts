@@ -70,11 +70,14 @@ export interface AgentDefinition<
    * run fails with kind `output-invalid`.
    */
   readonly output?: z.ZodType<Output>;
-  /** Judges calls after the runtime's own policy; it can only narrow. */
+  /** Judges calls after the runtime's own policy, also those of its children and theirs; it can only narrow. */
   readonly permission?: PermissionPolicy;
   /** Bounds of this agent; the runtime's hold for the rest. */
   readonly limits?: LimitOptions;
-  /** Hooks of this agent, after those of the runtime. */
+  /**
+   * Hooks of this agent, after those of the runtime. Its gates stand before the work of its children, and of agents it
+   * hands over to, as well; `agentPath` of their subjects says whose work it is.
+   */
   readonly hooks?: Hooks;
 }
 
