@@ -107,13 +107,15 @@ async function sendFacts(sender: Sender, loop: Loop & { readonly head: number })
   }
 }
 
-async function sendMoves(sender: Sender, { ring, state, position, signal }: Loop): Promise<void> {
+async function sendMoves(sender: Sender, { ring, live, state, position, signal }: Loop): Promise<void> {
   for (let quietMs = 0; !signal.aborted; quietMs += PAGE_LIMITS.flushMs) {
     const { moves, last, dropped } = ring.after(state.move, PAGE_LIMITS.batch * 4);
     state.move = last;
     if (moves.length > 0) {
       quietMs = 0;
-      await sender.send('moves', position(), { moves, dropped });
+      // What was missed may have been an end: the viewer is told anew what is live.
+      const instances = dropped > 0 ? { instances: live().slice(0, PAGE_LIMITS.instances) } : {};
+      await sender.send('moves', position(), { moves, dropped, ...instances });
     } else if (quietMs >= PAGE_LIMITS.heartbeatMs) {
       quietMs = 0;
       await sender.comment('alive');

@@ -46,9 +46,9 @@ function start(): void {
       hello: (hello) => store.begin(hello, store.events.length > 0),
       facts(events) {
         store.addFacts(events);
-        if (events.some(({ kind }) => kind === 'approval' || kind === 'turn')) approvals.refresh();
+        if (events.some(({ kind }) => kind === 'approval')) approvals.refresh();
       },
-      moves: (moves, dropped) => store.addMoves(moves, dropped),
+      moves: (batch) => store.addMoves(batch),
       ready() {
         store.isReady = true;
         store.changed();

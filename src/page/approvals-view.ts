@@ -4,6 +4,9 @@ import { count, formatElapsed } from './format.ts';
 import type { Store } from './store.ts';
 import type { View } from './view.ts';
 
+/** Least time between two questions for what waits. */
+const PAUSE_MS = 250;
+
 /** What waits for a person, and the answers to it. */
 export function createApprovalsView(store: Store): View & { refresh(): void } {
   const element = el('section', {
@@ -12,21 +15,10 @@ export function createApprovalsView(store: Store): View & { refresh(): void } {
     'aria-live': 'polite',
   });
   let painted = '';
-  let asked = 0;
+  const ask = createQuestion(store);
   return {
     element,
-    refresh() {
-      asked += 1;
-      const question = asked;
-      fetchPending().then(
-        (pending) => {
-          if (question !== asked) return;
-          store.pending = pending;
-          store.changed();
-        },
-        () => undefined,
-      );
-    },
+    refresh: () => void ask(),
     render() {
       const { pending, hello } = store;
       // Drawn anew only when there is something new: a person may be writing a reason.
@@ -50,6 +42,28 @@ export function createApprovalsView(store: Store): View & { refresh(): void } {
         pending.length > 20 && el('p', { class: 'hint' }, `and ${pending.length - 20} more`),
       );
     },
+  };
+}
+
+/** Asks what waits, one question at a time: the answer costs the server a look at every open session. */
+function createQuestion(store: Store): () => Promise<void> {
+  let isAsking = false;
+  let isAskedAgain = false;
+  return async () => {
+    isAskedAgain = true;
+    if (isAsking) return;
+    isAsking = true;
+    while (isAskedAgain) {
+      isAskedAgain = false;
+      try {
+        store.pending = await fetchPending();
+        store.changed();
+      } catch {
+        // The connection says in its own place that it is lost; with the next one it is asked again.
+      }
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    }
+    isAsking = false;
   };
 }
 

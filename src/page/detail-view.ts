@@ -125,13 +125,8 @@ function block(title: string, text: string, isBad = false): HTMLElement {
 
 /** What the model was given, as text where it is text. */
 function resultText(output: unknown): string {
-  if (
-    typeof output === 'object' &&
-    output !== null &&
-    'value' in output &&
-    typeof output.value === 'string'
-  ) {
-    return output.value;
+  if (typeof output === 'object' && output !== null && 'text' in output && typeof output.text === 'string') {
+    return output.text;
   }
   return JSON.stringify(output, undefined, 2);
 }

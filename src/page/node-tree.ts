@@ -66,13 +66,6 @@ export function* ancestry(model: Model, id: string | undefined): Generator<Actor
   }
 }
 
-/** The session that everything about a node hangs from. */
-export function rootOf(model: Model, id: string): string | undefined {
-  let root: string | undefined;
-  for (const node of ancestry(model, id)) root = node.id;
-  return root;
-}
-
 /** Sets the state of a node. */
 export function setState(node: ActorNode, state: string, tone: Tone): void {
   node.state = state;

@@ -2,9 +2,9 @@ import type { RunEvent } from '../events/event-schemas.ts';
 import type { PendingRequest } from './api.ts';
 import type { ChartLayout } from './chart-layout.ts';
 import { applyEvent, modelOf } from './model.ts';
-import { createModel, type Model, rootOf } from './node-tree.ts';
+import { createModel, type Model } from './node-tree.ts';
 import type { ActorNode } from './nodes.ts';
-import type { Hello, Move } from './stream-client.ts';
+import type { Hello, Move, MoveBatch } from './stream-client.ts';
 
 /** Events the page keeps; beyond it a person is told to look at fewer runs. */
 const MAX_EVENTS = 200_000;
@@ -43,9 +43,14 @@ export class Store {
   readonly #live = createModel();
   readonly #states = new Map<string, string>();
   readonly #moves = new Map<string, Move[]>();
+  /** Events by the run they belong to, and the run of each session. */
+  readonly #runs = new Map<string, RunEvent[]>();
+  readonly #runOf = new Map<string, string>();
   #version = 0;
   #clockOffset = 0;
   #frame: number | undefined;
+  /** How long the last picture took: at least as much time is left for whoever uses the page. */
+  #drawMs = 0;
   readonly #draw: () => void;
 
   constructor(draw: () => void) {
@@ -84,18 +89,16 @@ export class Store {
     return this.#moves.get(id) ?? [];
   }
 
-  /** Events of the run that the selection is part of. */
+  /** Events of the run that the selection is part of, else of the newest one. */
   runEvents(): readonly RunEvent[] {
-    const root = this.selected === undefined ? undefined : rootOf(this.#live, this.selected);
-    const id = root ?? this.#live.roots.at(-1);
-    return id === undefined ? [] : this.events.filter((event) => event.root === id || event.session === id);
+    const session = (this.selected ?? this.#live.roots.at(-1) ?? '').split(/[./]/)[0] ?? '';
+    return this.#runs.get(this.#runOf.get(session) ?? session) ?? [];
   }
 
   begin(hello: Hello, isResumed: boolean): void {
     this.hello = hello;
     this.#clockOffset = hello.now - Date.now();
-    this.#states.clear();
-    for (const { id, state } of hello.instances) this.#states.set(id, state);
+    this.#setLive(hello.instances);
     if (!isResumed) this.isReady = false;
     this.changed();
   }
@@ -103,6 +106,8 @@ export class Store {
   forget(): void {
     Object.assign(this.#live, createModel());
     this.events.length = 0;
+    this.#runs.clear();
+    this.#runOf.clear();
     this.past = undefined;
     this.overflow = 0;
     this.isReady = false;
@@ -113,16 +118,17 @@ export class Store {
     for (const event of events) {
       // After a cut the server goes on from what we had; a repeated event is one we have.
       if (event.cursor !== undefined && event.cursor <= this.#live.cursor) continue;
-      if (this.events.length >= MAX_EVENTS) this.overflow += 1;
-      else this.events.push(event);
+      this.#keep(event);
       applyEvent(this.#live, event);
     }
     this.#selectFirst();
     this.changed();
   }
 
-  addMoves(moves: readonly Move[], dropped: number): void {
+  addMoves({ moves, dropped, instances }: MoveBatch): void {
     this.droppedMoves += dropped;
+    // A way with a hole in it is none: the server tells it from the facts.
+    if (dropped > 0) this.#moves.clear();
     for (const move of moves) {
       if (move.final === true) this.#states.delete(move.id);
       else this.#states.set(move.id, move.to);
@@ -135,6 +141,7 @@ export class Store {
       if (this.#moves.size <= MAX_MOVED) break;
       this.#moves.delete(id);
     }
+    if (instances !== undefined) this.#setLive(instances);
     this.changed();
   }
 
@@ -166,10 +173,32 @@ export class Store {
   /** Draws soon, and not more often than eyes can follow. */
   changed(): void {
     this.#version += 1;
-    this.#frame ??= window.setTimeout(() => {
-      this.#frame = undefined;
-      this.#draw();
-    }, FRAME_MS);
+    this.#frame ??= window.setTimeout(
+      () => {
+        this.#frame = undefined;
+        const began = performance.now();
+        this.#draw();
+        this.#drawMs = performance.now() - began;
+      },
+      Math.max(FRAME_MS, this.#drawMs * 2),
+    );
+  }
+
+  #keep(event: RunEvent): void {
+    if (this.events.length >= MAX_EVENTS) {
+      this.overflow += 1;
+      return;
+    }
+    this.events.push(event);
+    this.#runOf.set(event.session, event.root);
+    const run = this.#runs.get(event.root);
+    if (run === undefined) this.#runs.set(event.root, [event]);
+    else run.push(event);
+  }
+
+  #setLive(instances: Hello['instances']): void {
+    this.#states.clear();
+    for (const { id, state } of instances) this.#states.set(id, state);
   }
 
   #selectFirst(): void {

@@ -29,11 +29,20 @@ export interface Hello {
   readonly instances: readonly { readonly id: string; readonly kind: string; readonly state: string }[];
 }
 
+/** Transitions in order. */
+export interface MoveBatch {
+  readonly moves: readonly Move[];
+  /** How many before them were too many for the server to keep. */
+  readonly dropped: number;
+  /** What is live after them, where some were dropped. */
+  readonly instances?: Hello['instances'];
+}
+
 /** Takes what a stream brings. */
 export interface StreamHandlers {
   hello(hello: Hello): void;
   facts(events: readonly RunEvent[]): void;
-  moves(moves: readonly Move[], dropped: number): void;
+  moves(batch: MoveBatch): void;
   ready(): void;
   /** Undefined = connected. */
   state(trouble: 'lost' | 'refused' | undefined): void;
@@ -135,11 +144,9 @@ function deliver({ event, data }: Message, handlers: StreamHandlers): void {
     case 'facts':
       handlers.facts(JSON.parse(data) as readonly RunEvent[]);
       return;
-    case 'moves': {
-      const { moves, dropped } = JSON.parse(data) as { moves: readonly Move[]; dropped: number };
-      handlers.moves(moves, dropped);
+    case 'moves':
+      handlers.moves(JSON.parse(data) as MoveBatch);
       return;
-    }
     case 'ready':
       handlers.ready();
       return;

@@ -179,7 +179,6 @@ function drawRow(row: HTMLElement, { item, index, store }: Drawn): void {
     'aria-selected': isSelected,
     'aria-setsize': siblings,
     'aria-posinset': position,
-    'aria-label': labelOf(node),
   });
   if (hasChildren) row.setAttribute('aria-expanded', String(isOpen));
   else row.removeAttribute('aria-expanded');
@@ -194,6 +193,7 @@ function drawRow(row: HTMLElement, { item, index, store }: Drawn): void {
       hasChildren && chevron(),
     ),
     el('span', { class: `sign sign-${node.kind}`, 'aria-hidden': 'true' }),
+    el('span', { class: 'unseen' }, `${KIND_WORDS[node.kind]} `),
     el('span', { class: 'name', title: node.name }, node.name),
     el('span', { class: 'state' }, node.state),
     ...amounts(node, store),
@@ -202,10 +202,6 @@ function drawRow(row: HTMLElement, { item, index, store }: Drawn): void {
 
 function setAria(element: Element, attributes: Readonly<Record<string, string | number | boolean>>): void {
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
-}
-
-function labelOf(node: ActorNode): string {
-  return `${KIND_WORDS[node.kind]} ${node.name}, ${node.state}`;
 }
 
 function amounts(node: ActorNode, store: Store): readonly HTMLElement[] {

@@ -1,4 +1,4 @@
-import { el, fill } from './dom.ts';
+import { el } from './dom.ts';
 
 /** A list of any length of which only what can be seen exists. */
 export interface VirtualList {
@@ -39,14 +39,9 @@ export function createVirtualList({ rowHeight, attributes, draw }: VirtualListOp
       rows.push(row);
       space.append(row);
     }
+    for (const spare of rows.splice(Math.max(0, last - first))) spare.remove();
     rows.forEach((row, place) => {
       const index = first + place;
-      row.hidden = index >= last;
-      if (row.hidden) {
-        row.removeAttribute('id');
-        fill(row);
-        return;
-      }
       row.style.transform = `translateY(${index * rowHeight}px)`;
       draw(row, index);
     });

@@ -1,0 +1,93 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+import { createGate, reply } from 'swarmwright/testing';
+import { expect, it } from 'vitest';
+import { scriptedAgent } from '../support/scripted-agents.ts';
+import { describeInBrowser } from './chromium.ts';
+import { LIT, row, shownRuntime, TOKEN, whenReady } from './shown-run.ts';
+import { askingTool, gatedTool } from './tools.ts';
+
+const ACTORS = 1_000;
+
+interface Finding {
+  readonly id: string;
+  readonly impact: string;
+  readonly nodes: readonly { readonly html: string }[];
+}
+
+/** What an accessibility check finds that matters, as one line each. */
+async function seriousFindings(tab: Page): Promise<readonly string[]> {
+  const { violations } = (await tab.evaluate('axe.run()')) as { violations: readonly Finding[] };
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`);
+}
+
+describeInBrowser('a page with much on it', (browser) => {
+  it('IN-12 stays usable with 1,000 live actors', async () => {
+    const gate = createGate();
+    const { agent } = scriptedAgent(
+      ({ messages }) => (messages.length > 1 ? reply().text('Done.') : reply().call('hold', {})),
+      {
+        tools: [gatedTool('hold', gate)],
+      },
+    );
+    const { runtime, url } = await shownRuntime();
+    const tab = await browser.open(url);
+    await whenReady(tab);
+    const runs = Array.from({ length: ACTORS }, () => runtime.run(agent, 'Go.'));
+    await tab.getByText('1000 agents in 1000 runs').waitFor();
+    // Each is open with its turn, step and call: what exists of them is what can be seen.
+    expect(await tab.locator('.tree-row').count()).toBeLessThan(80);
+
+    await tab.getByRole('tree').focus();
+    await tab.keyboard.press('End');
+    await tab.waitForSelector('.tree-row.is-selected[data-kind="call"]');
+    await tab.getByLabel('Find in the tree').fill(runs[500]?.sessionId ?? '');
+    await tab.getByText(', 4 rows shown').waitFor();
+    expect(await tab.locator(row('session')).count()).toBe(1);
+    await tab.getByLabel('Find in the tree').fill('');
+
+    gate.open();
+    await Promise.all(runs.map(({ result }) => result));
+    await tab.keyboard.press('Home');
+    await tab.getByRole('button', { name: 'Failed' }).click();
+    await tab.getByText(', 0 rows shown').waitFor();
+    await tab.getByRole('button', { name: 'Failed' }).click();
+    await tab.waitForSelector(`${row('session')}[data-state="completed"]`);
+    await tab.click(row('turn'));
+    await tab.waitForSelector(`${LIT}[data-state="completed"]`);
+  });
+
+  it.each(['light', 'dark'] as const)(
+    'IN-12 has nothing serious for an accessibility check to find (%s)',
+    async (colorScheme) => {
+      const { agent } = scriptedAgent(
+        [reply().call('nothing', {}).call('remove', { path: '/' }), reply().text('Done.')],
+        { tools: [askingTool('remove', [])] },
+      );
+      const { runtime, url } = await shownRuntime({}, { content: true, token: TOKEN });
+      const run = runtime.run(agent, 'Go.');
+      // The check is put in past the content policy of the page, which would keep it out.
+      const tab = await browser.open(url, { colorScheme, bypassCSP: true });
+      await tab.locator('.approval').waitFor();
+      await tab.addScriptTag({
+        content: await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'),
+      });
+      for (const view of ['Sequence', 'Tools', 'Events', 'Chart']) {
+        await tab.getByRole('tab', { name: view }).click();
+        await tab.click(row('call', 'nothing'));
+        await tab.locator('.block.is-bad').waitFor();
+        expect([view, await seriousFindings(tab)]).toEqual([view, []]);
+      }
+      await tab.keyboard.press('[');
+      await tab.getByText('Earlier moment').waitFor();
+      await tab.keyboard.press('?');
+      await tab.getByRole('dialog').waitFor();
+      expect(await seriousFindings(tab)).toEqual([]);
+      run.cancel();
+      await run.result;
+    },
+  );
+});
