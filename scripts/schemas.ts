@@ -4,6 +4,7 @@ import { EVENT_DATA, type EventType } from '../src/events/event-data.ts';
 import { DURABLE_EVENT_TYPES, toJsonSchemas } from '../src/events/event-schemas.ts';
 import { COMMAND_BODIES, commandReplySchema } from '../src/nats/command-messages.ts';
 import { healthSchema } from '../src/nats/health.ts';
+import { deltaSchema } from '../src/nats/publish-deltas.ts';
 import { COMMAND_VERBS, type CommandVerb } from '../src/nats/subjects.ts';
 
 /** The published descriptions of what is on the bus, by path: JSON Schemas, and an AsyncAPI document over them. */
@@ -24,6 +25,7 @@ function commandSchemas(): object {
     ...bodies,
     [REPLY, toSchema(commandReplySchema)],
     ['health', toSchema(healthSchema)],
+    ['delta', toSchema(deltaSchema)],
   ]);
 }
 
@@ -35,7 +37,7 @@ const PARAMETERS = {
   ns: 'Tenant or environment; one token, other bytes than A-Z a-z 0-9 _ - as =HH.',
   root: 'Session the whole swarm hangs from.',
   session: 'Session the event or command is of.',
-  turn: 'Turn of the session.',
+  run: 'Run whose text it is.',
   kind: 'First half of the type.',
   name: 'Second half of the type.',
   publisher: 'What the publisher calls itself.',
@@ -64,11 +66,16 @@ function asyncApi(): object {
         ...channel('swm.v1.{ns}.hb.{publisher}'),
         messages: { health: messageRef('health') },
       },
+      deltas: {
+        ...channel('swm.v1.{ns}.dlt.{session}.{run}'),
+        messages: { delta: messageRef('delta') },
+      },
       ...Object.fromEntries(COMMAND_VERBS.map((verb) => [verb, commandChannel(verb)])),
       reply: { address: null, messages: { reply: messageRef(REPLY) } },
     },
     operations: {
       receiveEvents: { action: 'receive', channel: channelRef('events') },
+      receiveDeltas: { action: 'receive', channel: channelRef('deltas') },
       receiveHealth: { action: 'receive', channel: channelRef('health') },
       ...Object.fromEntries(COMMAND_VERBS.map((verb) => [verb, commandOperation(verb)])),
     },
@@ -123,7 +130,7 @@ function messages(): object {
       ...contentOf(type),
     },
   ]);
-  const commands = [...COMMAND_VERBS, REPLY, 'health'].map((name) => [
+  const commands = [...COMMAND_VERBS, REPLY, 'health', 'delta'].map((name) => [
     name,
     { name, payload: { $ref: `./commands.json#/${name}` } },
   ]);

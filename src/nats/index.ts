@@ -12,6 +12,8 @@ export type { NatsAuth, NatsOptions, NatsTls } from './connection-options.ts';
 export type { EventFormat } from './event-message.ts';
 export { type NatsSink, type NatsSinkCounts, type NatsSinkOptions, natsSink } from './nats-sink.ts';
 
+export { type DeltaCounts, type PublishDeltasOptions, publishDeltas } from './publish-deltas.ts';
+
 // subscribe
 
 export {

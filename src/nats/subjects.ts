@@ -33,8 +33,8 @@ export interface Subjects {
   /** The one filter that takes these events: never a list, which no permission could bound. */
   events(filter?: EventFilter): string;
   parseEvent(subject: string): EventSubject | undefined;
-  /** Text deltas of a turn: seen live or not at all. */
-  delta(session: string, turn: string): string;
+  /** Text deltas of a run: seen live or not at all. */
+  delta(session: string, run: string): string;
   deltas(filter?: { readonly session?: string }): string;
   command(session: string, verb: CommandVerb): string;
   /** All commands of a verb, whatever the session. */
@@ -88,7 +88,7 @@ export function createSubjects(options: SubjectOptions = {}): Subjects {
       }
       return { root: decodeToken(root), session: decodeToken(session), kind, name };
     },
-    delta: (session, turn) => `${base}.dlt.${encodeToken(session)}.${encodeToken(turn)}`,
+    delta: (session, run) => `${base}.dlt.${encodeToken(session)}.${encodeToken(run)}`,
     deltas: ({ session } = {}) => `${base}.dlt.${session === undefined ? '*' : encodeToken(session)}.*`,
     command: (session, verb) => `${base}.cmd.${encodeToken(session)}.${verb}`,
     commands: (verb) => `${base}.cmd.*.${verb}`,
