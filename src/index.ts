@@ -105,6 +105,7 @@ export type {
 export type { Approvals } from './agent/approvals.ts';
 export type { ForkOptions } from './agent/fork-run.ts';
 export type { ForkRequest } from './agent/fork-session.ts';
+export type { SessionMessage } from './agent/message-turn.ts';
 export type { Run, RunEventOptions } from './agent/run.ts';
 export type { RunInput } from './agent/run-input.ts';
 export type { IndeterminateCall, RunError, RunResult, RunUsage } from './agent/run-result.ts';

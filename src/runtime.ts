@@ -5,6 +5,7 @@ import { type Agent, type AnyAgent, isAgent } from './agent/define-agent.ts';
 import { type ForkOptions, forkRun } from './agent/fork-run.ts';
 import { takeUpJob } from './agent/handoff-chain.ts';
 import { rootLineage } from './agent/lineage.ts';
+import { checkMessage, type SessionMessage } from './agent/message-turn.ts';
 import { checkOptions } from './agent/option-checks.ts';
 import { reachableAgents } from './agent/reachable-agents.ts';
 import type { Run } from './agent/run.ts';
@@ -45,6 +46,12 @@ export interface Sessions {
   read(sessionId: string): Promise<readonly LedgerRecord[]>;
   /** Gives the turn under way a text. @throws SwarmError 'unknown-session', 'turn-not-open', 'ledger-unavailable' */
   steer(sessionId: string, text: string): Promise<void>;
+  /**
+   * Gives the turn under way of a session, a child's too, a message from another agent or program; its model is told
+   * who says it. Resolves when it is durable.
+   * @throws SwarmError 'invalid-input', 'mailbox-full', 'unknown-session', 'turn-not-open', 'ledger-unavailable'
+   */
+  send(sessionId: string, message: SessionMessage): Promise<void>;
   /** Stops the turn under way. @throws SwarmError 'unknown-session', 'turn-not-open', 'ledger-unavailable' */
   cancel(sessionId: string, reason?: string): Promise<void>;
 }
@@ -315,6 +322,10 @@ function createSessions(core: RuntimeCore): Sessions {
       return (await core.ledger).read(sessionId);
     },
     steer: (sessionId, text) => tellTurn(core, sessionId, 'steer', { text }),
+    async send(sessionId, message) {
+      checkMessage(message);
+      await tellTurn(core, sessionId, 'message', { from: message.from, text: message.text });
+    },
     cancel: (sessionId, reason) => tellTurn(core, sessionId, 'cancel', { reason: reason ?? 'cancelled' }),
   };
 }
@@ -323,7 +334,7 @@ function createSessions(core: RuntimeCore): Sessions {
 async function tellTurn(
   core: RuntimeCore,
   session: string,
-  kind: 'steer' | 'cancel',
+  kind: 'steer' | 'cancel' | 'message',
   body: JsonObject,
 ): Promise<void> {
   const actor = core.registry.find(session);

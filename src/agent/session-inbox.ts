@@ -6,6 +6,7 @@ import { type ApprovalDecision, readDecision } from '../tools/approval-decisions
 import type { StopSignal } from '../turn/stop-signal.ts';
 import type { TurnScope } from '../turn/turn-scope.ts';
 import { acceptSteering } from './active-run.ts';
+import { messageTurn } from './message-turn.ts';
 
 /** What a listener needs of the session it serves. */
 export interface InboxTarget {
@@ -64,6 +65,9 @@ export async function actOnTurn(
       return {};
     case 'steer':
       return steer(turn, body, options);
+    case 'message':
+      await messageTurn(turn, { from: textOf(body['from']), text: textOf(body['text']) }, options);
+      return {};
     case 'cancel':
       turn.stop.stop({ type: 'cancelled', reason: textOf(body['reason']) });
       return {};
