@@ -265,7 +265,7 @@ class JetStreamLedger implements Ledger {
       const { session, root } = claim.identity;
       this.#parts.recordWatch.note(
         [topicOf(undefined), topicOf({ session }), topicOf({ root })],
-        state.lastPos,
+        state.lastSequence,
       );
     }
     return outcome;

@@ -4,9 +4,9 @@ import type { StoredRow } from '../ledger/record-codec.ts';
 import type { NatsHeaders } from './client.ts';
 import { readJson } from './jet-stream-api.ts';
 
-/** Says where a session stands; on the last message of a batch and on every claim, hence on the last of each subject. */
+/** Says where a session stands; on the last message of an append and on every claim, hence on the last of each subject. */
 const PLACE = 'Swm-Place';
-/** Sequence of a record. Its hash covers it too; here it can be had without a look into the text. */
+/** Sequence of the first record. Its hash covers it too; here it can be had without a look into the text. */
 const SEQ = 'Swm-Seq';
 /** Tells the messages about ownership from records. */
 const KIND = 'Swm-Kind';
@@ -26,7 +26,7 @@ const placeSchema = z.object({
   /** Milliseconds since the epoch; 0 before the first record. */
   openedAt: z.number(),
   updatedAt: z.number(),
-  /** Place of the first record in the stream. Left out in the batch that brings it. */
+  /** Position of the first record. Left out in the append that brings it. */
   openedPos: z.int().positive().optional(),
   openTurn: z.string().optional(),
   /** Who owns it; left out when nobody does. */
@@ -44,23 +44,48 @@ export interface LedgerMessage {
   header(name: string): string | undefined;
 }
 
-/** The body of a record: JSON of all of it, with the two hashes last, so that the text they cover can be cut out. */
-export function recordBody({ text, prev, hash }: StoredRow): Uint8Array {
-  return Buffer.from(`${text.slice(0, -1)},"prev":"${prev}","hash":"${hash}"}`, 'utf8');
+/** Records one message may hold, which is also how many positions it has. */
+export const MESSAGE_RECORDS = 1_024;
+
+/**
+ * The body of a message: one line of JSON a record, with the two hashes last, so that the text they cover can be cut
+ * out. What is appended together is one message wherever it fits: a message is stored whole as it is, and a batch of
+ * messages costs the server as much as thirty of them.
+ */
+export function recordsBody(rows: readonly StoredRow[]): Uint8Array {
+  const lines = rows.map(({ text, prev, hash }) => `${text.slice(0, -1)},"prev":"${prev}","hash":"${hash}"}`);
+  return Buffer.from(lines.join('\n'), 'utf8');
+}
+
+/** Bytes of a record in a message. */
+export function lineBytesOf({ text }: StoredRow): number {
+  return Buffer.byteLength(text) + TAIL_CHARS + 1;
 }
 
 const HASH = '[0-9a-f]{64}';
 const TAIL = new RegExp(`,"prev":"(${HASH})","hash":"(${HASH})"\\}$`);
 const TAIL_CHARS = ',"prev":"","hash":""}'.length + 128;
 
-/** @throws SwarmError 'ledger-corrupt' for a message that is no record */
-export function rowOf({ data }: LedgerMessage, where: string): StoredRow {
+/** @throws SwarmError 'ledger-corrupt' for a message that holds something else than records */
+export function rowsOf({ data }: Pick<LedgerMessage, 'data'>, where: string): readonly StoredRow[] {
   const body = Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('utf8');
-  const [tail = '', prev, hash] = TAIL.exec(body.slice(-TAIL_CHARS)) ?? [];
-  if (prev === undefined || hash === undefined) {
-    throw new SwarmError('ledger-corrupt', `${where}: found a message that is no record`);
-  }
-  return { text: `${body.slice(0, -tail.length)}}`, prev, hash };
+  return body.split('\n').map((line) => {
+    const [tail = '', prev, hash] = TAIL.exec(line.slice(-TAIL_CHARS)) ?? [];
+    if (prev === undefined || hash === undefined) {
+      throw new SwarmError('ledger-corrupt', `${where}: found a message that is no record`);
+    }
+    return { text: `${line.slice(0, -tail.length)}}`, prev, hash };
+  });
+}
+
+/** Position of a record, by its place in its message; larger the later it was stored. */
+export function positionOf(sequence: number, index: number): number {
+  return sequence * MESSAGE_RECORDS + index;
+}
+
+/** Sequence of the message that a position is in. */
+export function sequenceOf(position: number): number {
+  return Math.floor(position / MESSAGE_RECORDS);
 }
 
 /** The body of a claim or a release. */
@@ -84,12 +109,12 @@ export function ownershipHeaders(place: SessionPlace, kind: OwnershipKind): Nats
   return { [KIND]: kind, [PLACE]: asciiJson(place) };
 }
 
-/** `place` belongs to the last record of a batch. */
+/** `seq` is that of the first record; `place` belongs to the last message of an append. */
 export function recordHeaders(seq: number, place: SessionPlace | undefined): NatsHeaders {
   return { [SEQ]: String(seq), ...(place === undefined ? {} : { [PLACE]: asciiJson(place) }) };
 }
 
-/** What the header of a record says; only with its text is it certain. */
+/** Sequence of the first record as the header has it; only with the text is it certain. */
 export function seqOf(message: LedgerMessage): number {
   return Number(message.header(SEQ) ?? 0);
 }

@@ -1,6 +1,6 @@
 import type { PositionedRecord } from '../ledger/ledger.ts';
 import { recordCodec } from '../ledger/record-codec.ts';
-import { ownershipKind, rowOf, seqOf } from './ledger-message.ts';
+import { ownershipKind, positionOf, rowsOf, seqOf } from './ledger-message.ts';
 import type { LedgerSubjects } from './ledger-subjects.ts';
 import type { SequencedMessage, StreamReader } from './stream-reader.ts';
 import { readSubject } from './subject-messages.ts';
@@ -16,27 +16,34 @@ export async function newestRecordPosition(reader: StreamReader, subjects: Ledge
   const filter = subjects.sessions();
   const newest = await reader.newest(filter);
   if (newest === undefined) return 0;
-  if (ownershipKind(newest) === undefined) return newest.sequence;
+  if (ownershipKind(newest) === undefined) return lastPositionIn(newest);
   // Claims and releases stand between records and are none.
   for (let span = FIRST_SPAN; ; span *= 4) {
     const from = Math.max(1, newest.sequence - span);
     let found = 0;
     for await (const message of readSubject(reader, { filter, from, atLeast: newest.sequence })) {
-      if (ownershipKind(message) === undefined) found = message.sequence;
+      if (ownershipKind(message) === undefined) found = lastPositionIn(message);
     }
     if (found > 0 || from === 1) return found;
   }
 }
 
-/** The record of a message with its place; undefined for a claim. @throws SwarmError 'ledger-corrupt' */
-export function positionedRecord(
+function lastPositionIn(message: SequencedMessage): number {
+  return positionOf(message.sequence, rowsOf(message, `message ${message.sequence}`).length - 1);
+}
+
+/** The records of a message with their positions; none for a claim. @throws SwarmError 'ledger-corrupt' */
+export function positionedRecords(
   message: SequencedMessage,
   subjects: LedgerSubjects,
-): PositionedRecord | undefined {
-  if (ownershipKind(message) !== undefined) return undefined;
+): readonly PositionedRecord[] {
+  if (ownershipKind(message) !== undefined) return [];
+  const { sequence } = message;
   const session = message.subject.slice(subjects.sessions().length - 1);
-  const row = rowOf(message, `session ${session}, message ${message.sequence}`);
-  // The hash covers the sequence; that no record is left out is for who reads the session whole to see.
-  const record = recordCodec.open(row, { session, seq: seqOf(message) });
-  return { pos: message.sequence, record };
+  const first = seqOf(message);
+  // That no record is left out is for who reads the session whole to see.
+  return rowsOf(message, `session ${session}, message ${sequence}`).map((row, index) => ({
+    pos: positionOf(sequence, index),
+    record: recordCodec.open(row, { session, seq: first + index }),
+  }));
 }

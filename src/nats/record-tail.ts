@@ -2,8 +2,8 @@ import { type Clock, sleep, systemClock } from '../clock.ts';
 import { isSwarmError } from '../errors.ts';
 import type { PositionedRecord, TailOptions, TailScope } from '../ledger/ledger.ts';
 import { NATS_LIMITS } from '../limits.ts';
-import { rootIn } from './ledger-message.ts';
-import { positionedRecord } from './ledger-positions.ts';
+import { rootIn, sequenceOf } from './ledger-message.ts';
+import { positionedRecords } from './ledger-positions.ts';
 import type { LedgerSubjects } from './ledger-subjects.ts';
 import type { SequencedMessage, StreamReader } from './stream-reader.ts';
 import type { StreamWatch } from './stream-watch.ts';
@@ -25,20 +25,24 @@ export interface RecordTailOptions extends TailOptions {
  * @throws SwarmError 'nats-rejected', 'ledger-corrupt', 'ledger-newer-schema'
  */
 export async function* tailRecords(options: RecordTailOptions): AsyncGenerator<PositionedRecord, void> {
-  const { watch, end, only, upTo, clock = systemClock } = options;
+  const { watch, end, only, after, upTo = Number.POSITIVE_INFINITY, clock = systemClock } = options;
   const watched = watch.on(topicOf(only));
-  let next = Math.max(0, options.after) + 1;
+  // A message may hold more records than the one that was seen last.
+  let next = Math.max(1, sequenceOf(after));
   let failures = 0;
   try {
-    while (!end.aborted && next <= (upTo ?? Number.POSITIVE_INFINITY)) {
+    while (!end.aborted && next <= sequenceOf(upTo)) {
       const since = watched.watch.version;
       const begin = next;
       try {
-        for await (const { item, sequence } of readOn(options, next, watched.newest())) {
+        for await (const { items, sequence } of readOn(options, next, watched.newest())) {
           failures = 0;
           next = sequence + 1;
-          if (item !== undefined) yield item;
-          if (end.aborted) return;
+          for (const item of items) {
+            if (item.pos <= after || item.pos > upTo) continue;
+            yield item;
+            if (end.aborted) return;
+          }
         }
       } catch (error) {
         if (end.aborted) return;
@@ -47,7 +51,7 @@ export async function* tailRecords(options: RecordTailOptions): AsyncGenerator<P
         await sleep(clock, pauseMs(failures), end);
         continue;
       }
-      if (upTo !== undefined) return;
+      if (Number.isFinite(upTo)) return;
       if (next === begin) await watched.watch.changed(since, end);
     }
   } finally {
@@ -63,17 +67,17 @@ async function* readOn({ reader, subjects, only, upTo }: RecordTailOptions, from
   const newest = upTo === undefined ? known : ((await reader.newest(filter))?.sequence ?? 0);
   for await (const message of readSubject(reader, { filter, from, atLeast: newest })) {
     const { sequence } = message;
-    if (upTo !== undefined && sequence > upTo) return;
-    const item = positionedRecord(message, subjects);
-    const isWanted = only === undefined || 'session' in only || item?.record.root === only.root;
-    yield { sequence, item: isWanted ? item : undefined };
+    if (upTo !== undefined && sequence > sequenceOf(upTo)) return;
+    const items = positionedRecords(message, subjects);
+    const isWanted = only === undefined || 'session' in only || items[0]?.record.root === only.root;
+    yield { sequence, items: isWanted ? items : [] };
   }
 }
 
 /** What those wait for who follow all records. */
 const RECORDS = 'records';
 
-/** By what a record wakes its followers. The last message of a batch says which tree it belongs to. */
+/** By what a record wakes its followers. The last message of an append says which tree it belongs to. */
 export function topicsOf(
   message: Pick<SequencedMessage, 'subject' | 'header'>,
   subjects: LedgerSubjects,

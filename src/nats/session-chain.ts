@@ -1,7 +1,7 @@
 import { SwarmError } from '../errors.ts';
-import { recordCodec } from '../ledger/record-codec.ts';
+import { recordCodec, type StoredRow } from '../ledger/record-codec.ts';
 import { GENESIS_HASH, type LedgerRecord } from '../ledger/records.ts';
-import { ownershipKind, placeOf, rowOf } from './ledger-message.ts';
+import { ownershipKind, placeOf, rowsOf } from './ledger-message.ts';
 import type { SequencedMessage } from './stream-reader.ts';
 
 /** Where reading of a session begins: behind a record. `hash` is left out where it is not known. */
@@ -24,18 +24,31 @@ export class SessionChain {
   }
 
   /**
-   * The record of the next message; undefined for a claim or a release.
+   * The records of the next message; none for a claim or a release.
    * @throws SwarmError 'ledger-corrupt', 'ledger-newer-schema'
    */
-  next(message: SequencedMessage): LedgerRecord | undefined {
+  next(message: SequencedMessage): readonly LedgerRecord[] {
     if (ownershipKind(message) !== undefined) {
       const { epoch } = this.checkPlace(message);
       if (epoch < this.epoch) throw this.#corrupt(this.seq + 1, `epoch ${epoch} after ${this.epoch}`);
       this.epoch = epoch;
-      return undefined;
+      return [];
     }
+    return rowsOf(message, this.#where(this.seq + 1)).map((row) => this.#open(row));
+  }
+
+  /**
+   * A record that is gone without a trace shows here: claims and the ends of appends say where the session stands.
+   * @throws SwarmError 'ledger-corrupt'
+   */
+  checkPlace(message: SequencedMessage) {
+    const place = placeOf(message, this.#where(this.seq));
+    if (place.seq === this.seq && (this.hash === undefined || place.hash === this.hash)) return place;
+    throw this.#corrupt(this.seq, `a message that stands behind record ${place.seq}`);
+  }
+
+  #open(row: StoredRow): LedgerRecord {
     const seq = this.seq + 1;
-    const row = rowOf(message, this.#where(seq));
     if (this.hash !== undefined && row.prev !== this.hash) {
       throw this.#corrupt(seq, 'a link to another record than the one before');
     }
@@ -45,16 +58,6 @@ export class SessionChain {
     this.seq = seq;
     this.hash = record.hash;
     return record;
-  }
-
-  /**
-   * A record that is gone without a trace shows here: claims and the ends of batches say where the session stands.
-   * @throws SwarmError 'ledger-corrupt'
-   */
-  checkPlace(message: SequencedMessage) {
-    const place = placeOf(message, this.#where(this.seq));
-    if (place.seq === this.seq && (this.hash === undefined || place.hash === this.hash)) return place;
-    throw this.#corrupt(this.seq, `a message that stands behind record ${place.seq}`);
   }
 
   #where(seq: number): string {

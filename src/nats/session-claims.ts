@@ -1,23 +1,26 @@
 import { randomBytes } from 'node:crypto';
 import { SwarmError } from '../errors.ts';
 import { reject } from '../ledger/append-rules.ts';
+import type { SealedRecord } from '../ledger/record-codec.ts';
 import type { SessionIdentity } from '../ledger/records.ts';
 import type { AppendOrder, CommitOutcome } from '../ledger/session-writer.ts';
 import { NATS_LIMITS } from '../limits.ts';
 import type { GuardedMessage, GuardedOutcome, GuardedPublisher } from './guarded-publish.ts';
 import {
+  lineBytesOf,
+  MESSAGE_RECORDS,
   nonceOf,
   type OwnershipKind,
   ownershipBody,
   ownershipHeaders,
   ownershipKind,
   placeOf,
-  recordBody,
   recordHeaders,
-  rowOf,
+  recordsBody,
+  rowsOf,
 } from './ledger-message.ts';
 import type { LedgerSubjects } from './ledger-subjects.ts';
-import { type Claim, SessionState } from './session-state.ts';
+import { type Claim, type PackedRecords, SessionState } from './session-state.ts';
 import type { SequencedMessage, StreamReader } from './stream-reader.ts';
 import { readSubject } from './subject-messages.ts';
 
@@ -46,8 +49,8 @@ export interface ClaimedSession {
 /** What became of an attempt to own a session. */
 export type ClaimOutcome = ClaimedSession | { readonly type: 'owned'; readonly owner: string };
 
-/** Room for what the server adds to a message. */
-const HEADER_BYTES = 512;
+/** Room for the headers of a message: names of at most 256 characters, which may become six times as many. */
+const HEADER_BYTES = 4_096;
 
 /**
  * Who writes to a session. Whoever wants to puts a claim behind its last message, on the condition that it is the last
@@ -73,7 +76,7 @@ export class SessionClaims {
         return { type: 'owned', owner: holder };
       }
       const state = await steady(() => this.#load(session, last?.sequence ?? 0));
-      if (state.lastPos !== (last?.sequence ?? 0)) {
+      if (state.lastSequence !== (last?.sequence ?? 0)) {
         // Somebody came in between, perhaps an owner: look who.
         this.#note(session, state);
         continue;
@@ -90,20 +93,22 @@ export class SessionClaims {
   async append({ state, claim }: ClaimedSession, order: AppendOrder): Promise<CommitOutcome> {
     const [first] = order.rows;
     if (first === undefined) return { type: 'committed' };
+    const room = this.#options.maxPayload() - HEADER_BYTES;
+    const packed = packRecords(order.rows, room);
+    if (packed === undefined) return reject('limit', `a record over ${room} bytes, which no message holds`);
     const place = state.placeAfter(order, claim);
-    const messages = order.rows.map((row, index) => ({
-      payload: recordBody(row),
-      headers: recordHeaders(row.record.seq, index === order.rows.length - 1 ? place : undefined),
+    const messages = packed.map(({ rows }, index) => ({
+      payload: recordsBody(rows),
+      headers: recordHeaders(rows[0]?.record.seq ?? 0, index === packed.length - 1 ? place : undefined),
     }));
-    const most = this.#options.maxPayload();
-    const size = Math.max(...messages.map(sizeOf));
-    if (size > most) return reject('limit', `a record of ${size} bytes, the server takes ${most}`);
-    const isOwn = (message: SequencedMessage) =>
-      ownershipKind(message) === undefined && rowOf(message, claim.identity.session).hash === first.hash;
-    const outcome = await this.#publish(claim, state.lastPos, messages, isOwn);
+    const isOwn = (message: SequencedMessage) => {
+      if (ownershipKind(message) !== undefined) return false;
+      return rowsOf(message, claim.identity.session)[0]?.hash === first.hash;
+    };
+    const outcome = await this.#publish(claim, state.lastSequence, messages, isOwn);
     switch (outcome.type) {
       case 'stored':
-        state.keep(order, outcome.last);
+        state.keep(packed, outcome.last);
         return { type: 'committed' };
       case 'overtaken':
         return reject('fenced', `epoch ${claim.epoch} is over, the session has another writer`);
@@ -133,7 +138,7 @@ export class SessionClaims {
     const headers = ownershipHeaders(state.placeAfter(undefined, claim), kind);
     const message = { payload: ownershipBody(kind, nonce), headers };
     const isOwn = (found: SequencedMessage) => nonceOf(found) === nonce;
-    const outcome = await this.#publish(claim, state.lastPos, [message], isOwn);
+    const outcome = await this.#publish(claim, state.lastSequence, [message], isOwn);
     if (outcome.type === 'stored') state.keepOwnership(claim.epoch, outcome.last);
     return outcome;
   }
@@ -156,7 +161,7 @@ export class SessionClaims {
     const state = known ?? new SessionState(session);
     const { reader } = this.#options;
     const filter = this.#subject(session);
-    for await (const message of readSubject(reader, { filter, from: state.lastPos + 1, atLeast })) {
+    for await (const message of readSubject(reader, { filter, from: state.lastSequence + 1, atLeast })) {
       state.feed(message);
     }
     return state;
@@ -173,9 +178,21 @@ export class SessionClaims {
   }
 }
 
-function sizeOf({ payload, headers }: GuardedMessage): number {
-  const lines = Object.entries(headers).map(([name, value]) => name.length + value.length + 4);
-  return payload.byteLength + HEADER_BYTES + lines.reduce((sum, line) => sum + line, 0);
+/** As few messages as hold the records in their order; undefined where a record fits into none. */
+function packRecords(rows: readonly SealedRecord[], maxBytes: number): readonly PackedRecords[] | undefined {
+  const packed: { rows: SealedRecord[]; bytes: number }[] = [];
+  for (const row of rows) {
+    const bytes = lineBytesOf(row);
+    if (bytes > maxBytes) return undefined;
+    const last = packed.at(-1);
+    if (last === undefined || last.bytes + bytes > maxBytes || last.rows.length >= MESSAGE_RECORDS) {
+      packed.push({ rows: [row], bytes });
+    } else {
+      last.rows.push(row);
+      last.bytes += bytes;
+    }
+  }
+  return packed;
 }
 
 function unavailable(what: string, outcome: GuardedOutcome): SwarmError {

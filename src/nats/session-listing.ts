@@ -1,6 +1,6 @@
 import type { SessionSummary } from '../ledger/ledger.ts';
 import type { NatsClient } from './client.ts';
-import { ownershipKind, placeOf, type SessionPlace } from './ledger-message.ts';
+import { placeOf, positionOf, type SessionPlace } from './ledger-message.ts';
 import { LEDGER_STREAM } from './ledger-streams.ts';
 import { readLastOfEach } from './subject-messages.ts';
 
@@ -21,9 +21,9 @@ export async function listSessions(client: NatsClient, filter: string): Promise<
     // Ids of sessions are tokens as they are.
     const session = message.subject.slice(prefix);
     const place = placeOf(message, `session ${session}`);
-    // The batch that brings the first record cannot know where it will stand, and its messages stand in a row.
-    const first = ownershipKind(message) === undefined ? message.sequence - place.seq + 1 : message.sequence;
-    return { place, summary: summaryOf(session, place), openedPos: place.openedPos ?? first };
+    // The append that brings the first record cannot know where it will stand.
+    const openedPos = place.openedPos ?? positionOf(message.sequence, 0);
+    return { place, summary: summaryOf(session, place), openedPos };
   });
   return found
     .filter(({ place }) => place.seq > 0)

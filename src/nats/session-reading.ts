@@ -23,17 +23,16 @@ export async function readSession(
   { session, filter, fromSeq, state }: SessionReading,
 ): Promise<readonly LedgerRecord[]> {
   const first = Math.max(1, Math.trunc(fromSeq));
-  const start = state?.startOf(first) ?? { seq: 1, pos: 1 };
+  const start = state?.startOf(first) ?? { seq: 1, sequence: 1 };
   const chain = new SessionChain(session, start.seq === 1 ? undefined : { seq: start.seq - 1 });
   const records: LedgerRecord[] = [];
   let last: Parameters<SessionChain['next']>[0] | undefined;
   for await (const message of readSubject(reader, {
     filter,
-    from: start.pos,
-    atLeast: state?.lastPos ?? 0,
+    from: start.sequence,
+    atLeast: state?.lastSequence ?? 0,
   })) {
-    const record = chain.next(message);
-    if (record !== undefined && record.seq >= first) records.push(record);
+    for (const record of chain.next(message)) if (record.seq >= first) records.push(record);
     last = message;
   }
   if (last !== undefined) chain.checkPlace(last);

@@ -1,15 +1,21 @@
 import { factOf, phaseOf, type RecordFact, type StreamState } from '../ledger/append-rules.ts';
 import type { Head } from '../ledger/ledger.ts';
+import type { SealedRecord } from '../ledger/record-codec.ts';
 import { GENESIS_HASH, type LedgerRecord, type SessionIdentity } from '../ledger/records.ts';
 import type { AppendOrder } from '../ledger/session-writer.ts';
-import type { SessionPlace } from './ledger-message.ts';
+import { positionOf, type SessionPlace } from './ledger-message.ts';
 import { SessionChain } from './session-chain.ts';
 import type { SequencedMessage } from './stream-reader.ts';
 
-/** Records that were stored in a row: record `seq` is message `pos`, and so on up to the next span. */
-interface Span {
+/** A message, by the first record it holds. */
+interface Stored {
   readonly seq: number;
-  readonly pos: number;
+  readonly sequence: number;
+}
+
+/** A message to be, with its records. */
+export interface PackedRecords {
+  readonly rows: readonly SealedRecord[];
 }
 
 /**
@@ -19,7 +25,7 @@ interface Span {
 export class SessionState implements StreamState {
   readonly #chain: SessionChain;
   /** Sequence of the last message of the subject, whatever it is. */
-  lastPos = 0;
+  lastSequence = 0;
   identity: SessionIdentity | undefined;
   openedAt = 0;
   updatedAt = 0;
@@ -28,7 +34,7 @@ export class SessionState implements StreamState {
   readonly #open = new Set<string>();
   readonly #closed = new Set<string>();
   readonly #operations = new Set<string>();
-  readonly #spans: Span[] = [];
+  readonly #messages: Stored[] = [];
 
   constructor(session: string) {
     this.#chain = new SessionChain(session);
@@ -60,26 +66,30 @@ export class SessionState implements StreamState {
 
   /** Takes the next message of the subject. @throws SwarmError 'ledger-corrupt', 'ledger-newer-schema' */
   feed(message: SequencedMessage): void {
-    const record = this.#chain.next(message);
-    if (record !== undefined) this.#note(record, factOf(record), message.sequence);
-    this.lastPos = message.sequence;
+    const { sequence } = message;
+    const records = this.#chain.next(message);
+    this.#noteMessage(records[0], sequence);
+    for (const record of records) this.#note(record, factOf(record));
+    this.lastSequence = sequence;
   }
 
   /** Takes what this process has stored; `last` is the sequence of its last message. */
-  keep(order: AppendOrder, last: number): void {
-    const first = last - order.rows.length + 1;
-    for (const [index, { record, fact }] of order.rows.entries()) {
-      this.#chain.seq = record.seq;
-      this.#chain.hash = record.hash;
-      this.#note(record, fact, first + index);
+  keep(messages: readonly PackedRecords[], last: number): void {
+    for (const [index, { rows }] of messages.entries()) {
+      this.#noteMessage(rows[0]?.record, last - messages.length + 1 + index);
+      for (const { record, fact } of rows) {
+        this.#chain.seq = record.seq;
+        this.#chain.hash = record.hash;
+        this.#note(record, fact);
+      }
     }
-    this.lastPos = last;
+    this.lastSequence = last;
   }
 
   /** Takes a claim or release of this process. */
   keepOwnership(epoch: number, last: number): void {
     this.#chain.epoch = epoch;
-    this.lastPos = last;
+    this.lastSequence = last;
   }
 
   /** Where the session stands once `order` is stored, or as it is; to be said by its last message. */
@@ -103,25 +113,24 @@ export class SessionState implements StreamState {
     };
   }
 
-  /** Record and message from which on to read for the records from `seq` on. */
-  startOf(seq: number): Span {
+  /** Message at which to begin to read for the records from `seq` on, and the first record it holds. */
+  startOf(seq: number): Stored {
     // Beyond the last record nothing is known but that the next one comes after it.
-    const known = Math.min(seq, this.seq + 1);
-    const span = this.#spans.findLast((one) => one.seq <= known);
-    return span === undefined ? { seq: 1, pos: 1 } : { seq: known, pos: span.pos + (known - span.seq) };
+    if (seq > this.seq) return { seq: this.seq + 1, sequence: this.lastSequence + 1 };
+    return this.#messages.findLast((one) => one.seq <= seq) ?? { seq: 1, sequence: 1 };
   }
 
-  #note(record: LedgerRecord, fact: RecordFact, pos: number): void {
-    if (this.identity === undefined) {
-      const { session, root, parent, agent } = record;
-      this.identity = { session, root, ...(parent === undefined ? {} : { parent }), agent };
-      this.openedAt = record.at;
-      this.#openedPos = pos;
-    }
-    const span = this.#spans.at(-1);
-    if (span === undefined || pos - span.pos !== record.seq - span.seq) {
-      this.#spans.push({ seq: record.seq, pos });
-    }
+  #noteMessage(first: LedgerRecord | undefined, sequence: number): void {
+    if (first === undefined) return;
+    this.#messages.push({ seq: first.seq, sequence });
+    if (this.identity !== undefined) return;
+    const { session, root, parent, agent } = first;
+    this.identity = { session, root, ...(parent === undefined ? {} : { parent }), agent };
+    this.openedAt = first.at;
+    this.#openedPos = positionOf(sequence, 0);
+  }
+
+  #note(record: LedgerRecord, fact: RecordFact): void {
     this.updatedAt = record.at;
     const phase = phaseOf(fact);
     if (phase !== undefined && fact.operation !== undefined) {

@@ -10,12 +10,14 @@ export interface CuttingProxy {
    * when `lost` resolves. The next connection is a good one.
    */
   loseAnswerTo(text: string): { readonly lost: Promise<void> };
+  /** As `loseAnswerTo`, and nothing that is sent after the chunk with `text` reaches the server. */
+  cutAt(text: string): { readonly lost: Promise<void> };
 }
 
 /** Starts a {@link CuttingProxy} before the server on `port`; it goes with the test. */
 export async function startCuttingProxy(port: number): Promise<CuttingProxy> {
   const sockets = new Set<Socket>();
-  let cut: { readonly text: string; readonly lost: () => void } | undefined;
+  let cut: { readonly text: string; readonly atOnce: boolean; readonly lost: () => void } | undefined;
   const server = createServer((client) => {
     const upstream = connect(port, '127.0.0.1');
     let isDeaf = false;
@@ -32,8 +34,14 @@ export async function startCuttingProxy(port: number): Promise<CuttingProxy> {
       upstream.write(data);
       if (cut === undefined || !data.includes(cut.text)) return;
       isDeaf = true;
-      const { lost } = cut;
+      const { lost, atOnce } = cut;
       cut = undefined;
+      if (atOnce) {
+        upstream.end();
+        client.destroy();
+        lost();
+        return;
+      }
       // The first bytes back are the answer: by then the server has done what it was asked.
       upstream.once('data', () => {
         client.destroy();
@@ -50,14 +58,16 @@ export async function startCuttingProxy(port: number): Promise<CuttingProxy> {
     for (const socket of sockets) socket.destroy();
     server.close();
   });
+  const arm = (text: string, atOnce: boolean) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    cut = { text, atOnce, lost: resolve };
+    return { lost: promise };
+  };
   // A server that listens on a port has an address of that kind.
   const { port: own } = server.address() as AddressInfo;
   return {
     url: `nats://127.0.0.1:${own}`,
-    loseAnswerTo(text) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      cut = { text, lost: resolve };
-      return { lost: promise };
-    },
+    loseAnswerTo: (text) => arm(text, false),
+    cutAt: (text) => arm(text, true),
   };
 }

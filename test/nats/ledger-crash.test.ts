@@ -10,6 +10,8 @@ import { freshNamespace, openLedgerOn, startLedgerServer } from './ledger-server
 
 const KILLS = 4;
 const WRITERS = 6;
+/** Appends that do not fit into one message. */
+const LARGE = resolveLimits({ ledger: { maxBatchBytes: 8 * 1024 * 1024 } });
 const IMPATIENT = resolveLimits({ timeouts: { commitMs: 700 } });
 
 describe.skipIf(isNatsMissing())('a JetStream ledger whose server fails', () => {
@@ -40,18 +42,60 @@ describe.skipIf(isNatsMissing())('a JetStream ledger whose server fails', () => 
   test('NB-19 an append whose acknowledgement was lost is found, not stored again', async () => {
     const ns = freshNamespace();
     const proxy = await startCuttingProxy(server.port);
-    await using ledger = await jetstreamLedger({ connection: proxy.url, ns });
+    await using ledger = await jetstreamLedger({ connection: proxy.url, ns, limits: LARGE });
     const writer = await ledger.acquire(rootSession('s-1'));
     await commit(writer, note('before'));
-    const single = proxy.loseAnswerTo('alone');
-    await commit(writer, note('alone'));
+    const single = proxy.loseAnswerTo('and two');
+    await commit(writer, note('one'), note('and two'));
     await single.lost;
+    // Of three messages, the last one small.
+    const texts = ['x'.repeat(600_000), 'y'.repeat(1_043_000), 'last of three'];
     const batch = proxy.loseAnswerTo('last of three');
-    await commit(writer, note('one'), note('two'), note('last of three'));
+    await commit(writer, ...texts.map(note));
     await batch.lost;
     await commit(writer, note('after'));
-    const expected = ['before', 'alone', 'one', 'two', 'last of three', 'after'];
+    const expected = ['before', 'one', 'and two', ...texts, 'after'];
     expect(notesOf(await ledger.read('s-1'))).toEqual(expected);
+  });
+
+  test('NB-19 appends of several messages are stored whole and in a row, whoever writes beside them', async () => {
+    const ledger = await openLedgerOn(server, { ns: freshNamespace(), limits: LARGE });
+    const writers = await Promise.all(['s-1', 's-2', 's-3'].map((id) => ledger.acquire(rootSession(id))));
+    const texts = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(400_000));
+    await Promise.all(
+      writers.map(async (writer) => {
+        for (let round = 0; round < 3; round += 1) await commit(writer, ...texts.map(note), note('small'));
+      }),
+    );
+    const whole = [...texts, 'small', ...texts, 'small', ...texts, 'small'];
+    for (const { identity } of writers) {
+      for (const from of [1, 4, 7, 15]) {
+        expect(notesOf(await ledger.read(identity.session, from))).toEqual(whole.slice(from - 1));
+      }
+    }
+    const positions: number[] = [];
+    for await (const { pos } of ledger.tail(0, AbortSignal.timeout(20_000), {
+      upTo: await ledger.position(),
+    })) {
+      positions.push(pos);
+    }
+    expect(positions).toHaveLength(45);
+    expect(positions).toEqual([...new Set(positions)].sort((left, right) => left - right));
+  });
+
+  test('NB-19 of a batch that was cut off in its middle nothing is stored but by another try', async () => {
+    const proxy = await startCuttingProxy(server.port);
+    await using ledger = await jetstreamLedger({
+      connection: proxy.url,
+      ns: freshNamespace(),
+      limits: LARGE,
+    });
+    const writer = await ledger.acquire(rootSession('s-1'));
+    const texts = ['first of three', 'x'.repeat(1_043_000), 'y'.repeat(1_043_000)];
+    const cut = proxy.cutAt('first of three');
+    await commit(writer, ...texts.map(note));
+    await cut.lost;
+    expect(notesOf(await ledger.read('s-1'))).toEqual(texts);
   });
 
   test('NB-19 a claim whose acknowledgement was lost is its own', async () => {
