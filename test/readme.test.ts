@@ -33,10 +33,11 @@ const OUTPUT: Readonly<Record<string, RegExp>> = {
   'approve.ts':
     /^add_note \{"line":"The build is green\."\}\nI was told: noted\nI was told: .*No secrets in notes\.\n$/,
   'steer.ts': /^true\ncompleted\nchanged my mind\n$/,
+  'graph.ts': /^2 files: a\.ts is fine, b\.ts is fine; lint: no linter here\nflowchart TD\n$/,
+  'swarm.ts': /^w1\.1\.0\.1 completed\nw1\.1\.0\.2 completed\nBoth are fine\.\n$/,
   'ask.ts': /^(lead > (tester|linter) completed\n){2}lead completed\n12 pass, no finding\n$/,
   'handoff.ts':
     /^Paid back\.\nthe run may have 3 handoffs, and front > billing > front > billing > front would be one more\n$/,
-  'graph.ts': /^2 files: a\.ts is fine, b\.ts is fine; lint: no linter here\nflowchart TD\n$/,
   'watch.ts':
     /^add_note \{ line: 'The build is green\.' \}\nsuccess \{[\s\S]*Green\.[\s\S]*\}\nI was told: noted\n.*\ntrue\n$/,
   'see.ts': /^step-limit\ntrue\n$/,
