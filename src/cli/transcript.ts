@@ -29,7 +29,13 @@ function headLines(records: readonly LedgerRecord[], facts: SessionFacts): reado
     [span(first.session, 'bold'), span(`  ${first.agent}`), span(`  ${opened}`, 'dim')],
     textLine(`  ${count(facts.turns.length, 'turn')}, ${count(records.length, 'record')}`, 'dim'),
     ...(first.parent === undefined ? [] : [textLine(`  child of ${first.parent}`, 'dim')]),
+    ...originLines(facts),
   ];
+}
+
+function originLines({ opened }: SessionFacts): readonly Line[] {
+  const origin = opened?.data.origin;
+  return origin === undefined ? [] : [textLine(`  forked from ${origin.session} at ${origin.seq}`, 'dim')];
 }
 
 function turnLines(turn: TurnFacts, records: readonly LedgerRecord[]): readonly Line[] {

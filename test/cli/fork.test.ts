@@ -26,6 +26,8 @@ describe('swarmwright fork', SLOW, () => {
     expect(code).toBe(0);
     expect(stdout).toContain('Second.');
     expect(sessionIn(stdout)).not.toBe(session);
+    const { stdout: told } = await place.run(['sessions', 'show', sessionIn(stdout)]);
+    expect(told).toContain(`forked from ${session} at ${settled?.['seq']}`);
     expect(place.server.requests).toHaveLength(3);
     expect(place.server.requests.at(-1)?.lastText).toBe('lost');
   });

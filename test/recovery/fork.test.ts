@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { AnyAgent } from '../../src/agent/define-agent.ts';
+import { type AnyAgent, defineAgent } from '../../src/agent/define-agent.ts';
 import type { RuntimeOptions } from '../../src/agent/runtime-options.ts';
 import type { LedgerRecord, RecordType } from '../../src/ledger/records.ts';
 import { createGate } from '../../src/testing/gate.ts';
 import { reply } from '../../src/testing/reply.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { editedLedger } from '../support/edited-ledger.ts';
 import { LEDGER_KINDS, openLedger } from '../support/ledgers.ts';
 import { lastResults } from '../support/requests.ts';
@@ -296,6 +297,27 @@ describe('a fork that cannot be', () => {
     expect(await runtime.fork(session, { atSeq: 2 }).result).toMatchObject({
       error: { kind: 'ledger-corrupt' },
     });
+  });
+});
+
+describe('a fork of an agent that handed over', () => {
+  it('takes the step again that did, and leaves the other agent of its origin alone', async () => {
+    const { agent: clerk } = scriptedAgent(AGAIN, { name: 'clerk' });
+    const handOver = () => reply().call('transfer_to_clerk', { message: 'Yours.' });
+    const model = scriptedModel({ script: [handOver(), handOver()] });
+    const desk = defineAgent({ name: 'desk', instructions: 'Work.', model, handoffs: [clerk] });
+    const { runtime, ledger } = swarmOn(await openLedger('memory'), { agents: [desk, clerk] });
+    const run = runtime.run(desk, 'go');
+    expect(await run.result).toMatchObject({ status: 'completed', text: 'again' });
+    const records = await ledger.read(run.sessionId);
+    const heads = (await ledger.sessions(run.sessionId)).map(({ sessionId, head }) => [sessionId, head.seq]);
+    const fork = runtime.fork(run.sessionId, { atSeq: records.length });
+    expect(await fork.result).toMatchObject({ status: 'completed', text: 'again' });
+    expect(model.requests[1]?.messages).toEqual(model.requests[0]?.messages);
+    expect(
+      (await ledger.sessions(run.sessionId)).map(({ sessionId, head }) => [sessionId, head.seq]),
+    ).toEqual(heads);
+    expect((await ledger.sessions(fork.sessionId)).map(({ agent }) => agent)).toEqual(['desk', 'clerk']);
   });
 });
 
