@@ -1,5 +1,5 @@
 import type { Schedule } from './schedule.ts';
-import { isActive, isChild, type SkipReason, type WorkState } from './work-state.ts';
+import { isChild, type SkipReason, type WorkState } from './work-state.ts';
 
 /** Bounds of one pass over a schedule. */
 export interface AdmissionLimits {
@@ -15,8 +15,6 @@ export type DeferReason =
   | 'activation-limit'
   /** Its operator does another work. */
   | 'operator-busy'
-  /** As many items of its map run as may. */
-  | 'item-limit'
   /** As many children run as may. */
   | 'fan-out';
 
@@ -51,7 +49,7 @@ export function admit(schedule: Schedule, limits: AdmissionLimits): Admission {
   return { ready, skip, gather, cancel, ...chooseWorks(candidates, schedule.activeChildren, limits) };
 }
 
-/** First come, first served: one work of an operator at a time, items and children within their bounds. */
+/** First come, first served: one work of an operator at a time, children within their bound. */
 function chooseWorks(
   candidates: readonly WorkState[],
   running: number,
@@ -60,12 +58,9 @@ function chooseWorks(
   const chosen: WorkState[] = [];
   const deferred: { work: WorkState; reason: DeferReason }[] = [];
   const taken = new Set<WorkState['operator']>();
-  const items = new Map<WorkState, number>();
   let children = running;
   const obstacle = (work: WorkState): DeferReason | undefined => {
     if (work.operator.active > 0 || taken.has(work.operator)) return 'operator-busy';
-    if (work.itemOf !== undefined && itemsAtWork(work.itemOf.of, items) >= maxItems(work))
-      return 'item-limit';
     if (isChild(work) && children >= limits.children) return 'fan-out';
     return chosen.length >= limits.activations ? 'activation-limit' : undefined;
   };
@@ -78,22 +73,6 @@ function chooseWorks(
     chosen.push(work);
     taken.add(work.operator);
     if (isChild(work)) children += 1;
-    if (work.itemOf !== undefined) {
-      items.set(work.itemOf.of, itemsAtWork(work.itemOf.of, items) + 1);
-    }
   }
   return { admit: chosen, deferred };
-}
-
-function maxItems(work: WorkState): number {
-  return work.itemOf?.of.spec.maxConcurrency ?? Number.POSITIVE_INFINITY;
-}
-
-/** Counted once a pass: a map of 10,000 items is not looked through for each of them. */
-function itemsAtWork(map: WorkState, counted: Map<WorkState, number>): number {
-  const known = counted.get(map);
-  if (known !== undefined) return known;
-  const count = map.items.filter(({ status }) => isActive(status)).length;
-  counted.set(map, count);
-  return count;
 }

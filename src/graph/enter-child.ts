@@ -7,7 +7,7 @@ import { canonicalJson } from '../ledger/canonical-json.ts';
 import { type UserPart, userPartSchema } from '../ledger/content.ts';
 import type { Failure } from '../ledger/records.ts';
 import { toPlainJson } from '../tools/plain-json.ts';
-import { exceededRecord } from '../turn/run-budget.ts';
+import { exceededRecord, type TreeRefusal } from '../turn/run-budget.ts';
 import type { StopCause } from '../turn/stop-signal.ts';
 import type { AnyGraph } from './define-graph.ts';
 import { inputOf } from './enter-function.ts';
@@ -129,20 +129,31 @@ function ancestorOf({ lineage, limits, ceiling }: GraphScope): Ancestor {
 }
 
 function overBounds(scope: GraphScope): { readonly failure: Failure; readonly fact: TurnRecord } | undefined {
-  const { limits, run, turnId, lineage } = scope;
-  const over =
-    limits.depth < 1
-      ? ({ budget: 'depth', limit: lineage.depth, used: lineage.depth } as const)
-      : run.budget.reserveAgent(limits.agents);
+  const over = refusalOf(scope);
   if (over === undefined) return undefined;
-  const failure =
-    over.budget === 'depth'
-      ? { kind: 'depth-limit', message: `agents may run ${over.limit} levels below the root, and no deeper` }
-      : { kind: 'agent-limit', message: `the run may have ${over.limit} agents` };
-  const { turn: _, ...fact } = exceededRecord(turnId, over);
+  const { turn: _, ...fact } = exceededRecord(scope.turnId, over);
+  const { code, text } = BOUNDS[over.budget];
   // What is left of a record without its turn is a record of the graph's turn.
-  return { failure, fact: fact as TurnRecord };
+  return { failure: { kind: code, message: text(over.limit) }, fact: fact as TurnRecord };
 }
+
+/** Takes a place in the run for a child, or says which bound leaves none. */
+function refusalOf({ limits, lineage, run }: GraphScope): TreeRefusal | undefined {
+  if (limits.depth < 1) return { budget: 'depth', limit: lineage.depth, used: lineage.depth };
+  if (limits.fanOut < 1) return { budget: 'fanOut', limit: limits.fanOut, used: 0 };
+  return run.budget.reserveAgent(limits.agents);
+}
+
+/** Codes and words of what leaves no place. */
+const BOUNDS = {
+  depth: {
+    code: 'depth-limit',
+    text: (limit: number) => `agents may run ${limit} levels below the root, and no deeper`,
+  },
+  agents: { code: 'agent-limit', text: (limit: number) => `the run may have ${limit} agents` },
+  fanOut: { code: 'fan-out-limit', text: (limit: number) => `no more than ${limit} children may be at work` },
+  handoffs: { code: 'handoff-limit', text: (limit: number) => `the run may have ${limit} handoffs` },
+} as const;
 
 async function passGate(
   scope: GraphScope,

@@ -57,7 +57,7 @@ export class GraphRun {
   async #begin(): Promise<void> {
     const { schedule, machine } = this.#scope;
     if (schedule.revision === 0) {
-      const proposal = schedule.propose(planGraph(this.#scope.graph));
+      const proposal = schedule.propose(planGraph(this.#scope.graph, this.#scope.limits.fanOut));
       if (proposal.type !== 'new')
         throw new SwarmError('invalid-definition', 'the graph cannot be scheduled');
       const input = { work: INPUT_NODE, node: INPUT_NODE, attempt: 1, durationMs: 0 };
@@ -80,7 +80,9 @@ export class GraphRun {
       await this.#finishIfStopped();
       this.#endLeft();
       const { limits } = scope;
-      const bounds = { activations: limits.graph.activations, children: limits.fanOut };
+      // Where none may be at work, the first is refused, and says why.
+      const children = Math.max(1, limits.fanOut);
+      const bounds = { activations: limits.graph.activations, children };
       const admission = admit(scope.schedule, bounds);
       const facts = this.#settling(admission);
       if (facts.length > 0) {

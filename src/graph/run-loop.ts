@@ -37,7 +37,9 @@ async function runRounds(scope: GraphScope, node: GraphNode): Promise<WorkOutcom
     if (last.inputClass === 'skipped') return DONE;
     const next = await wantsAnother(scope, node, last, round);
     if (next !== true) return next;
-    const proposal = scope.schedule.propose(planRound(scope.graph, node, round + 1));
+    const proposal = scope.schedule.propose(
+      planRound(scope.graph, node, { round: round + 1, fanOut: scope.limits.fanOut }),
+    );
     if (proposal.type !== 'new') return { type: 'cancelled', reason: 'the graph is finished' };
     await commitFacts(scope, [{ type: 'graph.updated', data: proposal.data }]);
     scope.machine.send({ type: 'UPDATED', revision: proposal.data.revision });

@@ -157,6 +157,15 @@ export function statusOf(work: WorkState): WorkStatus {
   return work.readied === undefined ? 'waiting' : 'ready';
 }
 
+/**
+ * Items of a map that may be at work or over: those that are settled and as many more as may run at once. Items begin
+ * in their order, so the others are not looked at before their time.
+ */
+export function itemsInReach({ itemTally, spec }: WorkState): number {
+  const { completed, failed, skipped } = itemTally;
+  return completed + failed + skipped + (spec.maxConcurrency ?? Number.POSITIVE_INFINITY);
+}
+
 const NOTHING: Verdict = { type: 'none' };
 const READY: Verdict = { type: 'ready' };
 
@@ -171,6 +180,7 @@ export function verdictOf(work: WorkState, isFinished: boolean): Verdict {
   if (itemOf !== undefined && itemOf.of.itemTally.failed > 0)
     return { type: 'skip', reason: 'sibling-failed' };
   if (isFinished) return { type: 'skip', reason: 'graph-ended' };
+  if (itemOf !== undefined && itemOf.index >= itemsInReach(itemOf.of)) return NOTHING;
   if (work.status === 'waiting') return joinVerdict(work);
   if (work.spec.each !== true || itemOf !== undefined) return { type: 'admit' };
   return work.itemTally.unsettled === 0 ? { type: 'gather' } : NOTHING;

@@ -6,6 +6,7 @@ import {
   isActive,
   isChild,
   isSettled,
+  itemsInReach,
   type OperatorSpec,
   type OperatorState,
   statusOf,
@@ -174,10 +175,20 @@ export class WorkStore {
     if (parent === undefined) return;
     parent.itemTally[before] -= 1;
     parent.itemTally[after] += 1;
+    this.#judgeReach(parent);
     // The first item that fails settles those that have not begun.
     if (after === 'failed' && parent.itemTally.failed === 1)
       for (const item of parent.items) this.judge(item);
     this.refresh(parent);
+  }
+
+  /** One more item comes into reach as one settles. */
+  #judgeReach(map: WorkState): void {
+    const reach = itemsInReach(map);
+    for (const at of [reach - 1, reach]) {
+      const item = map.items[at];
+      if (item !== undefined) this.judge(item);
+    }
   }
 
   #recount(before: WorkStatus | undefined, after: WorkStatus): void {

@@ -267,8 +267,9 @@ describe('the bounds of a run', { timeout: 10_000 }, () => {
     ['agents', { budget: { agents: 2 } }, 'agent-limit'],
     ['depth', { budget: { depth: 0 } }, 'depth-limit'],
     ['steps', { budget: { steps: 1 } }, 'step-limit'],
-  ])('T16 hold over all agents of a graph: %s', async (_, options, kind) => {
-    const { runtime } = watchedRuntime();
+    ['children at once', {}, 'fan-out-limit', { fanOut: 0 }],
+  ])('T16 hold over all agents of a graph: %s', async (_, options, kind, limits = {}) => {
+    const { runtime } = watchedRuntime({ limits });
     const { agent: one } = scriptedAgent([reply().text('1')], { name: 'one' });
     const { agent: two } = scriptedAgent([reply().text('2')], { name: 'two' });
     const graph = defineGraph({ name: 'g' })

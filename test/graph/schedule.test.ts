@@ -222,13 +222,13 @@ describe('admission', () => {
       works: [work('m', [], { each: true, maxConcurrency: 2 }), work('n')],
     });
     log.ready('m', 3);
-    for (const name of ['m[0]', 'm[1]', 'm[2]', 'n']) log.ready(name);
+    expect(todo(log).ready).toEqual(['m[0]', 'm[1]', 'n']);
+    for (const name of ['m[0]', 'm[1]', 'n']) log.ready(name);
     const pass = admit(log.schedule, NO_LIMITS);
     expect(names(pass.admit)).toEqual(['m[0]', 'm[1]', 'n']);
-    expect(pass.deferred).toMatchObject([{ reason: 'item-limit' }]);
     const narrow = admit(log.schedule, { activations: 32, children: 1 });
     expect(names(narrow.admit)).toEqual(['m[0]']);
-    expect(narrow.deferred.map(({ reason }) => reason)).toEqual(['fan-out', 'fan-out', 'fan-out']);
+    expect(narrow.deferred.map(({ reason }) => reason)).toEqual(['fan-out', 'fan-out']);
   });
 });
 
