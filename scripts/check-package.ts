@@ -49,11 +49,13 @@ function checkContents(paths: readonly string[]): void {
     'CHANGELOG.md',
     'dist/src/index.js',
     'dist/src/index.d.ts',
+    'dist/src/nats/index.js',
+    'schemas/asyncapi.json',
     'docs/machines/turn.svg',
   ];
   const missing = needed.filter((path) => !paths.includes(path));
   const strange = paths.filter(
-    (path) => !/^(dist|src|machines|docs\/machines)\/|^[A-Z]+(\.md)?$|^package\.json$/.test(path),
+    (path) => !/^(dist|src|machines|schemas|docs\/machines)\/|^[A-Z]+(\.md)?$|^package\.json$/.test(path),
   );
   if (missing.length > 0) throw new Error(`the package lacks ${missing.join(', ')}`);
   if (strange.length > 0) throw new Error(`the package should not hold ${strange.join(', ')}`);

@@ -8,6 +8,7 @@ import {
 } from 'swarmwright';
 import { stately } from 'swarmwright/inspect';
 import { turnMachine } from 'swarmwright/machines';
+import { type CommandReply, natsSink, sendCommand, subscribe } from 'swarmwright/nats';
 import { scriptedServer } from 'swarmwright/testing';
 import { z } from 'zod';
 
@@ -54,3 +55,15 @@ export async function ask(question: string): Promise<string> {
 }
 
 export const machines = [turnMachine.id, typeof scriptedServer, typeof stately] as const;
+
+/** Follows what a bus has of one session, and stops it. */
+export async function follow(connection: string, session: string): Promise<CommandReply> {
+  const sink = natsSink({ connection, content: ['tool'] });
+  holds<Equal<typeof sink.name, string>>();
+  for await (const item of subscribe({ connection, session, from: 'start' })) {
+    if (item.type !== 'event' || item.event.type !== 'tool.called') continue;
+    holds<Equal<typeof item.event.data.toolName, string>>();
+    break;
+  }
+  return sendCommand({ connection, session, verb: 'cancel', body: { reason: 'seen enough' } });
+}
