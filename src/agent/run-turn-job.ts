@@ -25,6 +25,7 @@ import type { TurnPlan, TurnScope } from '../turn/turn-scope.ts';
 import { ceilingIn, checkCeiling, sessionOpened } from './ceiling.ts';
 import type { AnyAgent } from './define-agent.ts';
 import type { Lineage } from './lineage.ts';
+import { giveUpOrphans } from './orphaned-children.ts';
 import { pendingOfTurn } from './pending-approvals.ts';
 import { planTurn, readySources } from './plan-turn.ts';
 import type { OpenSession, SessionJob, SessionParts } from './session-parts.ts';
@@ -217,6 +218,7 @@ export async function resumeTurn(session: OpenSession, request: TurnRequest): Pr
   const signal = AbortSignal.any([request.run.stopped, session.leaving]);
   const live = await readySources(request.agent, parts, { ...request, opened, pins: facts.pins, signal });
   const plan = planTurn(request.agent, parts, { ...request, budget: budgetOf(request), opened, live });
+  await giveUpOrphans(session, turn, plan.required);
   const records = await parts.ledger.read(request.identity.session);
   const replay = replayTurn(records, turn.turnId);
   const scope = restoreTurnScope(

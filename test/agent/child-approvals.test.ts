@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Agent } from '../../src/agent/define-agent.ts';
+import { type Agent, defineAgent } from '../../src/agent/define-agent.ts';
 import { createRuntime } from '../../src/runtime.ts';
 import { createGate } from '../../src/testing/gate.ts';
 import { reply } from '../../src/testing/reply.ts';
@@ -172,6 +172,23 @@ describe('sessions of children', () => {
       status: 'failed',
       error: { kind: 'child-session' },
     });
+  });
+
+  it('are given up where their agent is no child of the root any more', async () => {
+    const { lead } = family(createToolSpy());
+    const play = await playSwarm();
+    const run = play.runtime.run(lead.agent, 'Go.', { onApproval: 'pause' });
+    await run.result;
+    const childless = defineAgent({ ...lead.agent.definition, agents: [] });
+    expect(await swarmOn(play.ledger).runtime.resume(childless, run.sessionId).result).toMatchObject({
+      status: 'completed',
+      text: 'Lead.',
+    });
+    expect(lastResults(lead.model, 1)).toEqual([expect.stringContaining('interrupted'), 'Quick.']);
+    expect(await play.ledger.listOpen()).toEqual([]);
+    expect((await play.recordsOf('child.lost')).map(({ data }) => [data.agent, data.reason])).toEqual([
+      ['mid', 'agent-removed'],
+    ]);
   });
 
   it('are given up with their root', async () => {
