@@ -52,6 +52,8 @@ function checkContents(paths: readonly string[]): void {
     'dist/src/nats/index.js',
     'schemas/asyncapi.json',
     'docs/machines/turn.svg',
+    'dist/src/page/index.html',
+    'dist/src/page/app.js',
   ];
   const missing = needed.filter((path) => !paths.includes(path));
   const strange = paths.filter(
@@ -104,6 +106,25 @@ function checkExample(consumer: string): void {
   }
 }
 
+/** The page is read from beside the code that serves it: all that its document names has to be there. */
+function checkPage(consumer: string): void {
+  const program = `
+    import { createRuntime } from 'swarmwright';
+    import { page } from 'swarmwright/inspect';
+    const inspector = page();
+    await using runtime = createRuntime({ inspect: inspector });
+    const url = await inspector.url;
+    const document = await (await fetch(url)).text();
+    const named = [...document.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, path]) => path);
+    for (const path of [...named, '/charts.json']) {
+      const { status } = await fetch(new URL(path, url));
+      if (status !== 200) throw new Error(path + ' is served with ' + status);
+    }`;
+  writeFileSync(join(consumer, 'page.mjs'), program);
+  run(consumer, process.execPath, 'page.mjs');
+  console.log('the page is served from the package');
+}
+
 const folder = mkdtempSync(join(tmpdir(), 'swarmwright-package-'));
 try {
   const packed = pack(folder);
@@ -112,6 +133,7 @@ try {
   install(folder, join(folder, packed.filename));
   checkTypes(folder);
   checkExample(folder);
+  checkPage(folder);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
