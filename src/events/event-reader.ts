@@ -1,3 +1,4 @@
+import { isSwarmError } from '../errors.ts';
 import type { Ledger, PositionedRecord, TailScope } from '../ledger/ledger.ts';
 import { type ContentPolicy, createProjector } from './event-projector.ts';
 import type { RunEvent } from './event-schemas.ts';
@@ -64,6 +65,9 @@ async function* recordsTo(ledger: Ledger, range: RecordRange): AsyncGenerator<Po
     }
     if (seen < end.last && Number.isFinite(end.last))
       yield* ledger.tail(seen, end.signal, { only, upTo: end.last });
+  } catch (error) {
+    // A ledger that is closed ends its readers, wherever they are.
+    if (!isSwarmError(error, 'ledger-closed') || !Number.isFinite(end.last)) throw error;
   } finally {
     end.dispose();
   }
