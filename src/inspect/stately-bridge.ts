@@ -28,6 +28,7 @@ export class StatelyBridge implements StatelyInspector {
   #isScheduled = false;
   #isClosed = false;
   #sent = 0;
+  #failure: string | undefined;
   /** Callers of `flushed`. */
   #waiters = 0;
   #idle = Promise.withResolvers<void>();
@@ -58,6 +59,7 @@ export class StatelyBridge implements StatelyInspector {
       sent: this.#sent,
       dropped,
       coalesced,
+      ...(this.#failure === undefined ? {} : { failure: this.#failure }),
     };
   }
 
@@ -98,8 +100,9 @@ export class StatelyBridge implements StatelyInspector {
       name: 'swarmwright-stately',
     });
     thread.on('message', (message: FromStatelyThread) => this.#receive(message));
-    // It shows and decides nothing: without it the run goes on, unseen.
-    thread.on('error', () => undefined);
+    thread.on('error', (error) => {
+      this.#failure = error instanceof Error ? error.message : String(error);
+    });
     thread.on('exit', () => this.#disconnected());
     // Last: a listener for messages would take it back.
     thread.unref();

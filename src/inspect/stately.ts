@@ -25,6 +25,8 @@ export interface StatelyStats {
   readonly dropped: number;
   /** Snapshots left out as a newer one of the same instance followed. */
   readonly coalesced: number;
+  /** Why nothing is sent any more, where what sends broke. The run goes on, unseen. */
+  readonly failure?: string;
 }
 
 /** Shows the machines of one runtime in the Stately inspector. */
