@@ -117,7 +117,8 @@ describe.skipIf(isNatsMissing())('writers of a JetStream ledger', () => {
   });
 
   test('NB-13 an owner that was not heard for most of its lease lets go by itself', async () => {
-    const ledger = await openLedgerOn(server, { ns: freshNamespace(), leaseMs: SHORT_LEASE_MS });
+    const leaseMs = 6_000;
+    const ledger = await openLedgerOn(server, { ns: freshNamespace(), leaseMs });
     const writer = await ledger.acquire(rootSession('s-1'));
     await commit(writer, note('a'));
     onTestFinished(() => server.wake());
@@ -126,7 +127,8 @@ describe.skipIf(isNatsMissing())('writers of a JetStream ledger', () => {
     await new Promise<void>((resolve) => {
       writer.lost.addEventListener('abort', () => resolve(), { once: true });
     });
-    expect(performance.now() - stalledAt).toBeLessThan(SHORT_LEASE_MS);
+    // Before anybody else may take over.
+    expect(performance.now() - stalledAt).toBeLessThan(leaseMs);
     expect(isSwarmError(writer.lost.reason, 'session-owned-elsewhere')).toBe(true);
     server.wake();
     const next = await ledger.acquire(rootSession('s-1'));
