@@ -102,6 +102,7 @@ export interface Runtime extends AsyncDisposable {
    * There is no way on from inside of a step: a step whose answer was not complete is taken again, and calls of the
    * last complete answer come with their outcomes even where those are later than `atSeq`. A call that was entered and
    * has no outcome stays unknown (`indeterminate`). The end of a turn is left out: a finished one ends again as it did.
+   * Readers of events and sinks hear of what was taken over as facts of the new session, after its `session.opened`.
    *
    * What cannot be forked is in `run.result`: `unknown-session`, `invalid-fork` (no such point, a graph, an edit that
    * does not fit), `child-session`, `unknown-agent`, `ledger-corrupt`.
