@@ -58,7 +58,7 @@ export interface InputMapper<Value, Input> {
 /** Options of `.map()`. */
 export interface MapOptions<From> extends NodeSettings {
   readonly from: From;
-  /** Items at once. Default: as many as `limits.fanOut` allows. */
+  /** Items at once. Default: as many as `limits.fanOut` allows for agents and graphs, and all for a function. */
   readonly maxConcurrency?: number;
 }
 
@@ -70,7 +70,10 @@ export interface ItemsOf<Value, Item> {
 /** Options of `.join()`. */
 export interface JoinOptions<From, Need, OnError> extends NodeSettings {
   readonly from: From;
-  /** How many branches have to complete: `all` that were not skipped (default), `any`, or a number. */
+  /**
+   * How many branches have to complete: `all` that were not skipped (default), `any`, or a number. Branches that are
+   * not waited for go on, and the run ends with the last of them.
+   */
   readonly need?: Need;
   /**
    * `fail` (default): a branch that fails ends the run; the others are stopped and waited for. `collect`: the target is

@@ -264,11 +264,11 @@ describe('a run that is stopped', { timeout: 10_000 }, () => {
 
 describe('the bounds of a run', { timeout: 10_000 }, () => {
   it.each([
-    ['agents', { budget: { agents: 2 } }, 'agent-limit'],
-    ['depth', { budget: { depth: 0 } }, 'depth-limit'],
-    ['steps', { budget: { steps: 1 } }, 'step-limit'],
-    ['children at once', {}, 'fan-out-limit', { fanOut: 0 }],
-  ])('T16 hold over all agents of a graph: %s', async (_, options, kind, limits = {}) => {
+    { what: 'agents', budget: { agents: 2 }, limits: {}, kind: 'agent-limit' },
+    { what: 'depth', budget: { depth: 0 }, limits: {}, kind: 'depth-limit' },
+    { what: 'steps', budget: { steps: 1 }, limits: {}, kind: 'step-limit' },
+    { what: 'children at once', budget: {}, limits: { fanOut: 0 }, kind: 'fan-out-limit' },
+  ])('T16 hold over all agents of a graph: $what', async ({ budget, limits, kind }) => {
     const { runtime } = watchedRuntime({ limits });
     const { agent: one } = scriptedAgent([reply().text('1')], { name: 'one' });
     const { agent: two } = scriptedAgent([reply().text('2')], { name: 'two' });
@@ -276,7 +276,7 @@ describe('the bounds of a run', { timeout: 10_000 }, () => {
       .node('a', one, { from: 'input' })
       .node('b', two, { from: 'a' })
       .build({ output: 'b' });
-    expect(await runtime.run(graph, 'x', options).result).toMatchObject({
+    expect(await runtime.run(graph, 'x', { budget }).result).toMatchObject({
       status: 'failed',
       error: { kind },
     });
