@@ -1,5 +1,8 @@
 import { spawnSync } from 'node:child_process';
+import { resolve } from 'node:path';
 import { findNatsServer } from './nats-server.ts';
+
+const SCRIPT = resolve('scripts', 'nats-server.sh');
 
 /**
  * Before all tests: fetches the servers that are not there yet. A machine that can have none runs the tests
@@ -12,7 +15,7 @@ export function setup(): void {
 
 function fetchServer(version: 'current' | 'distribution', args: readonly string[]): void {
   if (findNatsServer(version) !== undefined) return;
-  const { status, stderr } = spawnSync('scripts/nats-server.sh', args, {
+  const { status, stderr } = spawnSync(SCRIPT, args, {
     encoding: 'utf8',
     timeout: 240_000,
   });
