@@ -44,6 +44,7 @@ function changeStep(model: Model, step: ActorNode, event: RunEvent): void {
       return;
     case 'step.failed': {
       const { failure, message, status, usage } = event.data;
+      if (failure !== undefined) step.facts.failure = failure.kind;
       step.endedAt = timeOf(event);
       step.reason = [failure?.kind, message].filter((word) => word !== undefined).join(': ') || undefined;
       setState(step, status, status === 'aborted' ? 'stopped' : 'bad');

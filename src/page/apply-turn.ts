@@ -43,6 +43,7 @@ function changeTurn(turn: ActorNode, event: RunEvent): void {
     case 'turn.closed': {
       const { status, error, message, reason } = event.data;
       turn.endedAt = timeOf(event);
+      if (error !== undefined) turn.facts.failure = error.kind;
       turn.reason =
         error === undefined ? reason : [error.kind, message].filter((word) => word !== undefined).join(': ');
       setState(turn, status, TURN_TONES[status] ?? 'stopped');

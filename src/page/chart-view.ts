@@ -29,6 +29,7 @@ export function createChartView(store: Store): View {
     'aria-label': 'Statechart',
   });
   const steps = el('ol', { class: 'path' });
+  const pathPane = el('div', { class: 'path-pane' }, el('h3', {}, 'Path'), steps);
   const title = el('h2', { class: 'view-title' });
   const about = el('p', { class: 'muted chart-about' });
   const paths = createPaths(store);
@@ -41,16 +42,12 @@ export function createChartView(store: Store): View {
       'div',
       { class: 'view chart-view' },
       el('div', { class: 'view-head' }, title, about),
-      el(
-        'div',
-        { class: 'chart-body' },
-        canvas,
-        el('div', { class: 'path-pane' }, el('h3', {}, 'Path'), steps),
-      ),
+      el('div', { class: 'chart-body' }, canvas, pathPane),
     ),
     render() {
       const node = store.selectedNode;
       const layout = chartOf(store, node);
+      pathPane.hidden = layout === undefined;
       if (node === undefined || layout === undefined) {
         fill(title, node === undefined ? 'Nothing selected' : node.name);
         fill(

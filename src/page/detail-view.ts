@@ -1,4 +1,5 @@
 import { el, fill } from './dom.ts';
+import { failureWords } from './failure-words.ts';
 import { count, formatCount, formatElapsed, formatTime, formatUsd } from './format.ts';
 import type { ActorNode } from './nodes.ts';
 import { refusalWords } from './refusal-words.ts';
@@ -47,9 +48,7 @@ function draw(node: ActorNode, store: Store): readonly (HTMLElement | false)[] {
       ...factsOf(node, store).flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]),
     ),
     node.facts.refusal !== undefined && refusalBlock(node, node.facts.refusal),
-    node.facts.refusal === undefined &&
-      node.reason !== undefined &&
-      block('Why', node.reason, node.tone === 'bad'),
+    node.facts.refusal === undefined && node.reason !== undefined && whyBlock(node, node.reason),
     (node.facts.notes ?? []).length > 0 &&
       el(
         'div',
@@ -103,6 +102,17 @@ function originLink(
   return el('button', { class: 'link', onclick: () => store.select(session) }, `${session}, fact ${seq}`);
 }
 
+function whyBlock(node: ActorNode, reason: string): HTMLElement {
+  const words = node.facts.failure === undefined ? undefined : failureWords(node.facts.failure);
+  return el(
+    'div',
+    { class: `block${node.tone === 'bad' ? ' is-bad' : ''}` },
+    el('h3', {}, 'Why'),
+    words !== undefined && el('p', {}, words),
+    el('pre', { tabindex: '0' }, reason),
+  );
+}
+
 function refusalBlock(node: ActorNode, code: string): HTMLElement {
   return el(
     'div',
@@ -114,13 +124,8 @@ function refusalBlock(node: ActorNode, code: string): HTMLElement {
   );
 }
 
-function block(title: string, text: string, isBad = false): HTMLElement {
-  return el(
-    'div',
-    { class: `block${isBad ? ' is-bad' : ''}` },
-    el('h3', {}, title),
-    el('pre', { tabindex: '0' }, text),
-  );
+function block(title: string, text: string): HTMLElement {
+  return el('div', { class: 'block' }, el('h3', {}, title), el('pre', { tabindex: '0' }, text));
 }
 
 /** What the model was given, as text where it is text. */

@@ -49,6 +49,8 @@ export interface NodeFacts {
   toolsChange?: string;
   searches?: SearchFacts[];
   activated?: string[];
+  /** Of a turn or step: the kind of its failure. */
+  failure?: string;
   /** Of a call. */
   requestedName?: string;
   refusal?: string;

@@ -30,6 +30,7 @@ export class TreeView implements View {
   readonly #toggled = new Map<string, boolean>();
   readonly #tones = new Set<Tone>();
   readonly #search: HTMLInputElement;
+  readonly #empty = el('p', { class: 'tree-empty' });
   readonly #summary = el('p', { class: 'tree-summary' });
   readonly #list: VirtualList;
   #rows: readonly TreeRow[] = [];
@@ -57,7 +58,7 @@ export class TreeView implements View {
       { class: 'pane tree-pane', 'aria-label': 'Tree' },
       el('div', { class: 'tree-tools' }, this.#search, chips),
       treeHead(),
-      this.#list.element,
+      el('div', { class: 'tree-list' }, this.#list.element, this.#empty),
       this.#summary,
     );
   }
@@ -88,6 +89,8 @@ export class TreeView implements View {
     const { element } = this.#list;
     if (at >= 0) element.setAttribute('aria-activedescendant', `row-${at}`);
     else element.removeAttribute('aria-activedescendant');
+    this.#empty.hidden = this.#rows.length > 0;
+    fill(this.#empty, emptyWords(this.#store));
     fill(this.#summary, summaryOf(this.#store, this.#rows.length));
   }
 
@@ -130,6 +133,13 @@ export class TreeView implements View {
     this.#toggled.set(node.id, !isOpen);
     this.#store.changed();
   }
+}
+
+/** Why the tree has no row. */
+function emptyWords({ model, isReady, connection }: Store): string {
+  if (model.nodes.size > 0) return 'Nothing here matches.';
+  if (connection === 'refused') return 'This page is open to those who have its token.';
+  return isReady ? 'No run yet. One appears here as soon as it starts.' : '';
 }
 
 function treeHead(): HTMLElement {
