@@ -9,14 +9,14 @@ import { openEndpoint } from './repo-review/endpoint.ts';
 import { openFolder } from './repo-review/folder.ts';
 import { printable } from './repo-review/printable.ts';
 import { printProgress } from './repo-review/progress.ts';
-import { createReviewer } from './repo-review/reviewer.ts';
+import { createReview } from './repo-review/review-swarm.ts';
 
 const EXIT = { completed: 0, failed: 1, usage: 2, paused: 3, cancelled: 130 } as const;
 
 /** What the run may cost at most, whoever the model is. */
-const BUDGET = { steps: 40, toolCalls: 100, wallMs: 15 * 60_000 };
+const BUDGET = { steps: 150, toolCalls: 400, wallMs: 15 * 60_000 };
 
-/** Runs the reviewer to its end, or to where only a person can help. */
+/** Runs the review to its end, or to where only a person can help. */
 async function review(
   runtime: Runtime,
   wishes: Wishes,
@@ -25,7 +25,7 @@ async function review(
   await using endpoint = await openEndpoint(process.env);
   console.log(endpoint.description);
   const folder = await openFolder(wishes.folder);
-  const reviewer = createReviewer({
+  const swarm = createReview({
     model: endpoint.model,
     writes: wishes.out === undefined ? 'never' : wishes.mustAsk ? 'after-approval' : 'at-once',
   });
@@ -38,8 +38,8 @@ async function review(
   } as const;
   let run: Run =
     wishes.resume === undefined
-      ? runtime.run(reviewer, `Review the folder ${JSON.stringify(folder.name)}.`, settings)
-      : runtime.resume(reviewer, wishes.resume, settings);
+      ? runtime.run(swarm, `Review the folder ${JSON.stringify(folder.name)}.`, settings)
+      : runtime.resume(swarm, wishes.resume, settings);
   console.log(`Folder: ${printable(wishes.folder)}\nLedger: ${wishes.ledger}, session ${run.sessionId}`);
   console.log(`${bus.description}\n`);
   for (;;) {
@@ -47,7 +47,7 @@ async function review(
     const result = await run.result;
     if (result.status !== 'paused') return tell(result, run.sessionId, wishes);
     if (!(await askPerson(runtime, result.approvals, signal))) return tell(result, run.sessionId, wishes);
-    run = runtime.resume(reviewer, run.sessionId, settings);
+    run = runtime.resume(swarm, run.sessionId, settings);
   }
 }
 

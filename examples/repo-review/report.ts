@@ -1,7 +1,8 @@
 // The report of the stand-in for a model, made of what the tools have shown and of nothing else.
 import { isReadme, longestOf, shapeOf, sourcesOf, testsOf } from './findings.ts';
 import type { ListedFile } from './folder.ts';
-import type { Listing, ToolResults } from './tool-results.ts';
+import { type MergedReview, mergeReviews, type PartReview } from './part-review.ts';
+import type { Listing, ReadText, ToolResults } from './tool-results.ts';
 
 /** Places that one finding names. */
 const MAX_NAMED = 5;
@@ -27,14 +28,15 @@ export function writeReport(name: string, results: ToolResults): string {
     return `# Review of ${name}\n\nIt could not be listed.\n\n${listed(results.complaints)}`;
   }
   const files = results.listings.flatMap((listing) => listing.files);
-  const findings = findingsOf(files, results);
+  const merged = mergeReviews(results.reviews, results.complaints);
+  const findings = findingsOf(files, merged);
   return [
     `# Review of ${name}`,
     sizeOf(first),
     findings.length === 0
       ? '## Findings\n\nNone.'
       : `## Findings\n\n${findings.map((finding, index) => `${index + 1}. ${finding}`).join('\n')}`,
-    `## First\n\n${adviceOf(files, results)}`,
+    `## First\n\n${adviceOf(files, merged)}`,
   ].join('\n\n');
 }
 
@@ -50,23 +52,31 @@ function sizeOf({ total, leftOut, isComplete }: Listing): string {
   ].join(' ');
 }
 
-function findingsOf(files: readonly ListedFile[], results: ToolResults): readonly string[] {
+function findingsOf(files: readonly ListedFile[], merged: MergedReview): readonly string[] {
   return [
-    ...markersIn(results),
+    ...markersIn(merged),
     ...untestedIn(files),
-    ...longestIn(files, results),
+    ...longestIn(files, merged),
     ...(files.length === 0 || files.some(({ path }) => isReadme(path)) ? [] : ['No README.']),
-    ...results.complaints,
+    ...merged.findings.filter(({ path }) => path === '').map(({ text }) => text),
+    ...merged.missing,
   ];
 }
 
-function markersIn({ matches }: ToolResults): readonly string[] {
-  if (matches === undefined || matches.total.lines === 0) return [];
-  const { lines, files, byWord } = matches.total;
-  const words = Object.entries(byWord).filter(([, times]) => times > 0);
-  const counts = words.map(([word, times]) => `${times} ${word}`).join(', ');
-  const named = matches.matches.map(({ path, line, text }) => `${path}:${line} \`${text.slice(0, 80)}\``);
+function markersIn({ leftForLater }: MergedReview): readonly string[] {
+  const { lines, files, byWord, places } = leftForLater;
+  if (lines === 0) return [];
+  const words = byWord.filter((one) => one.count > 0);
+  const counts = words
+    .map((one) => `${one.count} ${one.word}`)
+    .sort(byWordName)
+    .join(', ');
+  const named = places.map(({ path, line, text }) => `${path}:${line} \`${text.slice(0, 80)}\``);
   return [`Left for later in ${count(files, 'file')}: ${counts}.${nested(named, lines)}`];
+}
+
+function byWordName(a: string, b: string): number {
+  return a.slice(a.indexOf(' ')) < b.slice(b.indexOf(' ')) ? -1 : 1;
 }
 
 function untestedIn(files: readonly ListedFile[]): readonly string[] {
@@ -82,25 +92,55 @@ function untestedIn(files: readonly ListedFile[]): readonly string[] {
   ];
 }
 
-function longestIn(files: readonly ListedFile[], { read }: ToolResults): readonly string[] {
+function longestIn(files: readonly ListedFile[], { findings }: MergedReview): readonly string[] {
   const longest = longestOf(sourcesOf(files));
   if (longest === undefined) return [];
-  const text = read.find(({ path }) => path === longest.path);
   const head = `Longest source file: ${longest.path}, ${count(longest.lines, 'line')}.`;
-  if (text === undefined || longest.lines === 0) return [head];
-  const shape = shapeOf(text);
-  return [
-    `${head} Its longest line is ${shape.longest.line} (${count(shape.longest.chars, 'character')}), ` +
-      `its deepest ${shape.deepest.line} (${count(shape.deepest.columns, 'column')}).`,
-  ];
+  const said = findings.find(({ path }) => path === longest.path);
+  return [said === undefined ? head : `${head} ${said.text}`];
 }
 
-function adviceOf(files: readonly ListedFile[], { matches }: ToolResults): string {
-  const [marked] = matches?.matches ?? [];
+function adviceOf(files: readonly ListedFile[], { leftForLater }: MergedReview): string {
+  const [marked] = leftForLater.places;
   if (marked !== undefined) return `Settle ${marked.path}:${marked.line}, or open an issue for it.`;
   const [untested] = [...testsOf(files).untested].sort((a, b) => b.lines - a.lines);
   if (untested !== undefined) return `Write a test for ${untested.path}.`;
   return files.length === 0 ? 'Put something into it.' : 'Nothing presses.';
+}
+
+/** Places that a reviewer hands on. */
+const MAX_PLACES = 20;
+
+/** What a reviewer hands in: its counts, and what it saw in the longest source file that it read. */
+export function reviewOf({ listings, matches, read, complaints }: ToolResults): PartReview {
+  const files = listings.flatMap((listing) => listing.files);
+  const { lines, files: marked, byWord } = matches?.total ?? { lines: 0, files: 0, byWord: {} };
+  const longest = longestOf(sourcesOf(files));
+  const text = read.find(({ path }) => path === longest?.path);
+  return {
+    summary: `${count(files.length, 'file')}, ${count(lines, 'line')} left for later.`,
+    leftForLater: {
+      lines,
+      files: marked,
+      byWord: Object.entries(byWord).map(([word, times]) => ({ word, count: times })),
+      places: (matches?.matches ?? []).slice(0, MAX_PLACES),
+    },
+    findings: [
+      ...(text === undefined || text.text === '' ? [] : [shapeIn(text)]),
+      ...complaints.map((complaint) => ({ path: '', line: 0, text: complaint })),
+    ].slice(0, MAX_PLACES),
+  };
+}
+
+function shapeIn(text: ReadText): PartReview['findings'][number] {
+  const { longest, deepest } = shapeOf(text);
+  return {
+    path: text.path,
+    line: longest.line,
+    text:
+      `Its longest line is ${longest.line} (${count(longest.chars, 'character')}), ` +
+      `its deepest ${deepest.line} (${count(deepest.columns, 'column')}).`,
+  };
 }
 
 function nested(named: readonly string[], total: number): string {

@@ -1,4 +1,4 @@
-// The tools of the reviewer. Each result is bounded here, where it is known what may be left out; what goes on is
+// The tools of the review. Each result is bounded here, where it is known what may be left out; what goes on is
 // named in the result, so that a model can ask for it.
 import { writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -20,18 +20,30 @@ const MAX_RESULT_BYTES = 30_000;
 const MAX_MATCH_CHARS = 200;
 const MAX_MATCHES = 100;
 
+const under = z
+  .array(z.string())
+  .max(200)
+  .default([])
+  .describe('only paths that begin with one of these, such as `src/`; `./` is what lies in no folder');
+
+/** Whether a path is in a part of the folder; all of them are where no part is named. */
+function isUnder(path: string, parts: readonly string[]): boolean {
+  if (parts.length === 0) return true;
+  return parts.some((part) => (part === './' ? !path.includes('/') : path.startsWith(part)));
+}
+
 export const listFiles = defineTool({
   name: 'list_files',
   description:
     'Lists text files with their number of lines, and counts all of them. Dependencies, builds, links, binaries and secrets are left out. Long lists come in pages: go on with `from` = `next`.',
   inputSchema: z.object({
-    under: z.string().default('').describe('only paths that begin with this, such as `src/`'),
+    under,
     from: z.int().min(0).default(0),
   }),
   recovery: 'replay_safe',
   async execute({ under, from }, ctx: ToolContext<ReviewContext>) {
     const { files, leftOut, isComplete } = await ctx.context.folder.survey(ctx.signal);
-    const wanted = files.filter(({ path }) => path.startsWith(under));
+    const wanted = files.filter(({ path }) => isUnder(path, under));
     const { items, next } = pageOf(wanted, from, { items: 300, bytes: MAX_RESULT_BYTES });
     const sum = (field: 'lines' | 'bytes') => wanted.reduce((total, file) => total + file[field], 0);
     return {
@@ -52,6 +64,7 @@ export const readFile = defineTool({
     path: z.string().describe('as `list_files` shows it'),
     from: z.int().min(1).default(1).describe('first line'),
   }),
+  defer: 'always',
   recovery: 'replay_safe',
   async execute({ path, from }, ctx: ToolContext<ReviewContext>) {
     const file = await ctx.context.folder.read(path, ctx.signal);
@@ -68,16 +81,18 @@ export const readFile = defineTool({
 
 export const searchFiles = defineTool({
   name: 'search_files',
-  description:
-    'Finds lines of all text files that hold one of some words, and counts them. Letter case counts.',
+  description: 'Finds lines of text files that hold one of some words, and counts them. Letter case counts.',
   inputSchema: z.object({
     words: z.array(z.string().min(1).max(100)).min(1).max(10).describe('whole words, no patterns'),
     inComments: z.boolean().default(false).describe('only where a comment sign stands before the word'),
+    under,
   }),
+  defer: 'always',
   recovery: 'replay_safe',
-  async execute({ words, inComments }, ctx: ToolContext<ReviewContext>) {
+  async execute({ words, inComments, under: part }, ctx: ToolContext<ReviewContext>) {
     const { folder } = ctx.context;
-    const { files, isComplete } = await folder.survey(ctx.signal);
+    const { files: all, isComplete } = await folder.survey(ctx.signal);
+    const files = all.filter(({ path }) => isUnder(path, part));
     const patterns = words.map((word) => ({ word, pattern: patternOf(word) }));
     const matches: { path: string; line: number; text: string }[] = [];
     const byWord = new Map(words.map((word) => [word, 0]));

@@ -73,7 +73,7 @@ describe.skipIf(!hasScript && process.env['CI'] !== 'true')('the main job in a t
     const { code, seen } = await inTerminal(args, [['leave it open: ', key]]);
     expect(code).toBe(3);
     expect(seen).toContain('Paused. Decide in any terminal, then go on:');
-    expect(seen).toMatch(/-- approve (s-\w+)\.1\.3\.0\.ask --ledger [\s\S]* --resume \1\b/);
+    expect(seen).toMatch(/-- approve (s-\w+)\.2\.2\.0\.ask --ledger [\s\S]* --resume \1\b/);
     expect(existsSync(out)).toBe(false);
   });
 });

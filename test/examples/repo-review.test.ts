@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createRuntime, sqliteLedger } from 'swarmwright';
 import { describe, expect, it } from 'vitest';
+import { ofType } from '../support/run-events.ts';
 import { madeFolder } from './made-folder.ts';
 import { type Ended, runProgram } from './run-example.ts';
 
@@ -58,8 +59,17 @@ describe('the main job', { timeout: 60_000 }, () => {
     const session = sessionIn(ended);
     expect(stdout).toContain(`sessions show ${session} --ledger ${ledger}`);
     await using runtime = createRuntime({ ledger: sqliteLedger({ path: ledger }) });
-    const facts = await runtime.sessions.read(session);
-    expect(facts.filter(({ type }) => type === 'tool.settled')).toHaveLength(4);
+    // One reviewer a part, each in a session of its own, with tools that it had to find.
+    const parts = (await runtime.sessions.list({ root: session })).filter(
+      ({ agent }) => agent === 'reviewer',
+    );
+    expect(parts.map(({ parentId }) => parentId)).toEqual([session, session, session]);
+    for (const { sessionId } of parts) {
+      const calls = ofType(await runtime.sessions.read(sessionId), 'tool.settled');
+      expect(calls.map(({ data }) => data.toolName)).toEqual(
+        expect.arrayContaining(['list_files', 'tool_search', 'search_files', 'submit_output']),
+      );
+    }
   });
 
   it('writes the report without asking where it was told not to ask', async () => {
@@ -87,6 +97,8 @@ describe('the main job', { timeout: 60_000 }, () => {
     const done = await review(ledger, ...args, '--resume', session);
     expect(done).toMatchObject({ code: 0, stderr: '' });
     expect(done.stdout).toMatch(/the turn goes on\n {2}write_report: success/);
+    // Nothing that was reviewed is reviewed again.
+    expect(done.stdout).not.toContain('reviewer');
     expect(readFileSync(out, 'utf8')).toContain('# Review of work');
   });
 
