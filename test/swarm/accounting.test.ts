@@ -38,7 +38,7 @@ describe('bounds of a swarm', () => {
     const result = await runtime.run(swarm, 'Go.', { budget: { agents: 3 } }).result;
     expect(result).toMatchObject({ status: 'completed' });
     expect(worker.requests).toHaveLength(2);
-    expect(wakeIn(lead, 2).counts).toMatchObject({ failed: 1 });
+    expect(wakeIn(lead, 2)['counts']).toMatchObject({ failed: 1 });
     expect(lead.requests.map(({ lastText }) => lastText).join('\n')).toContain('agent-limit');
   });
 
