@@ -33,6 +33,7 @@ const runtimeOptions = z.strictObject({
 
 const runOptions = {
   sessionId: z.string().optional(),
+  runId: z.string().optional(),
   signal: z.instanceof(AbortSignal, { error: 'must be an AbortSignal' }).optional(),
   onApproval: z.enum(['wait', 'pause']).optional(),
   boundTools: z.array(z.string()).optional(),

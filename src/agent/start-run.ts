@@ -28,6 +28,8 @@ export type RunOptions<Context = unknown> = RunSettings & {
 export interface RunSettings {
   /** Session to go on with; a new one by default. One subject token: `[A-Za-z0-9_-]`, at most 64 characters. */
   readonly sessionId?: string;
+  /** Id of the run, for who has to know it before: it is in every fact of the run. As a session id; fresh by default. */
+  readonly runId?: string;
   /** Cancels the run. */
   readonly signal?: AbortSignal;
   /** `wait` (default) keeps the run alive while a person is asked; `pause` resolves it as paused. */
@@ -61,7 +63,7 @@ export function startRun(
   const sessionId = options.sessionId === undefined ? newSessionId(ids) : checkedSessionId(options.sessionId);
   const live = createLiveBus(limits.events);
   const run = new ActiveRun({
-    runId: newRunId(ids),
+    runId: options.runId === undefined ? newRunId(ids) : checkedRunId(options.runId),
     context: options.context,
     onApproval: options.onApproval ?? 'wait',
     budget: options.budget ?? {},
@@ -79,6 +81,12 @@ export function startRun(
 function checkedSessionId(sessionId: string): SessionId {
   if (isSessionId(sessionId)) return sessionId;
   throw new SwarmError('invalid-input', 'a session id matches [A-Za-z0-9_-]{1,64}');
+}
+
+/** @throws SwarmError 'invalid-input' */
+function checkedRunId(runId: string): string {
+  if (isSessionId(runId)) return runId;
+  throw new SwarmError('invalid-input', 'the id of a run matches [A-Za-z0-9_-]{1,64}');
 }
 
 /** Resolves with the ledger position before the first fact of the run. */
