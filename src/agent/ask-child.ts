@@ -19,7 +19,7 @@ interface Asked {
   readonly sessionId: SessionId;
   readonly agentPath: readonly string[];
   readonly ctx: RuntimeToolContext;
-  /** What an earlier process wrote of it. */
+  /** What was written of it before, in this process or an earlier one. */
   readonly known: ChildFacts | undefined;
 }
 
@@ -81,7 +81,8 @@ async function askFresh(asked: Asked, task: string): Promise<Fresh> {
   }
   try {
     const text = gate.subject.input;
-    await scope.turn.session.log.commit([intended(asked, text, task)]);
+    const [record] = await scope.turn.session.log.commit([intended(asked, text, task)]);
+    if (record?.type === 'child.intended') scope.known.set(sessionId, { intended: record });
     return { type: 'asked', result: await ask(asked, text) };
   } finally {
     permit.release();
@@ -105,7 +106,6 @@ async function ask(asked: Asked, text: string): Promise<RuntimeToolResult | Stay
   const { request, session, turn, self } = scope;
   const { log } = turn.session;
   session.child({ type: 'CHILD_STARTED', childId: sessionId });
-  let isStarted = known?.started !== undefined;
   let isWaiting = false;
   const end = await runChild(session.parts, {
     sessionId,
@@ -120,8 +120,8 @@ async function ask(asked: Asked, text: string): Promise<RuntimeToolResult | Stay
     decide: request.decide,
     watch: {
       opened() {
-        if (isStarted) return;
-        isStarted = true;
+        if (known?.started !== undefined || scope.begun.has(sessionId)) return;
+        scope.begun.add(sessionId);
         // The outcome is committed after it, which is where a store that fails is told.
         log
           .commit([fact(asked, 'child.started', { child: sessionId, agent: target.name })])

@@ -19,8 +19,10 @@ export interface DelegationScope {
   readonly turn: TurnScope;
   /** The agent of the turn as those below it see it. */
   readonly self: Ancestor;
-  /** Children an earlier process wanted, by session. */
-  readonly known: ReadonlyMap<string, ChildFacts>;
+  /** Children the turn wanted so far, also in an earlier process, by session. */
+  readonly known: Map<string, ChildFacts>;
+  /** Children of which it was said that they began, in this process. */
+  readonly begun: Set<string>;
   readonly permits: ChildPermits;
 }
 
@@ -40,12 +42,15 @@ export function delegationTools({
   const limits = limitsWithin(agent, session.parts.limits, lineage, run.scope.budget.options);
   const self = { agent, lineage, limits, ceiling: ceilingIn(request, session.parts) };
   const permits = createChildPermits(limits.fanOut, limits.fanOutQueue);
+  const known = new Map(before.children);
+  const begun = new Set<string>();
   const scope = (): DelegationScope => ({
     request,
     session,
     turn: turn(),
     self,
-    known: before.children,
+    known,
+    begun,
     permits,
   });
   return agent.delegations

@@ -1,5 +1,6 @@
+import { withArguments } from '../ledger/call-arguments.ts';
 import type { CallFacts } from '../ledger/turn-facts.ts';
-import { callStatus, hasResult } from '../ledger/turn-facts.ts';
+import { callStatus, foldSession, hasResult } from '../ledger/turn-facts.ts';
 import type { BoundTool } from '../tools/binding.ts';
 import { type IndeterminateDecision, reconcileCall } from '../tools/reconcile-call.ts';
 import type { Settlement, SettlementScope } from '../tools/settlement.ts';
@@ -62,11 +63,38 @@ export async function settleStep(scope: TurnScope, step: StepCalls): Promise<Cal
     scope.stop.seal();
     return callsEnd(entered, step);
   }
-  const results = [...entered, ...(await Promise.all(now.map(settle)))];
-  // One that stays open may still need the turn: nobody takes over before it has its result.
-  if (results.some(isOpen)) return callsEnd(results, step);
+  const settled = [...entered, ...(await Promise.all(now.map(settle)))];
+  const results = isStopped(scope) ? await stopSessions(scope, settled, settle) : settled;
+  if (results.some(isOpen)) {
+    // From here on the turn pauses. One that stays open may still need it: nobody takes over before it has its result.
+    scope.stop.seal();
+    return callsEnd(results, step);
+  }
   for (const call of last) results.push(await settle(call));
   return callsEnd(results, step);
+}
+
+/** Sessions of a call that paused before the turn was stopped are stopped as well: the call is taken up to end it. */
+async function stopSessions(
+  { session, tools, turnId }: TurnScope,
+  results: readonly Settled[],
+  settle: (call: CallFacts) => Promise<Settled>,
+): Promise<Settled[]> {
+  const stopped: Settled[] = [];
+  for (const one of results) {
+    const bound = one.type === 'done' ? tools.binding.byName(one.call.called.data.toolName) : undefined;
+    if (one.type === 'broken' || !isOpen(one) || bound?.waitsForSessions !== true) {
+      stopped.push(one);
+      continue;
+    }
+    const { ledger, sessionId, lifecycle } = session;
+    const turn = foldSession(await ledger.read(sessionId)).turns.find((known) => known.turnId === turnId);
+    const call =
+      turn === undefined ? undefined : (await withArguments(turn, ledger)).calls.get(one.call.callId);
+    lifecycle.stopTree(one.call.callId);
+    stopped.push(await settle(call ?? one.call));
+  }
+  return stopped;
 }
 
 interface OrderedCalls {

@@ -143,6 +143,38 @@ describe.each(LEDGER_KINDS)('approvals of descendants (%s)', (kind) => {
     expect(lastResults(leaf.model, 1)[0]).toContain('not today');
   });
 
+  it('a root that is cancelled when one child has paused and another is at work settles both', async () => {
+    const gate = createGate();
+    const spy = createToolSpy();
+    const asks = scriptedAgent([reply().call('del', { id: 'a' })], {
+      name: 'asks',
+      tools: [spy.tool('del', undefined, { needsApproval: true })],
+    });
+    const held = scriptedAgent([reply().wait(gate).text('Never.')], { name: 'held' });
+    const lead = scriptedAgent([reply().call('ask_asks', { task: 'x' }).call('ask_held', { task: 'x' })], {
+      name: 'lead',
+      agents: [asks.agent, held.agent],
+    });
+    const paused = createGate();
+    const play = await playSwarm(kind, { hooks: { onTurnPaused: () => paused.open() } });
+    const run = play.runtime.run(lead.agent, 'Go.', { onApproval: 'pause' });
+    await Promise.all([paused.pass(), gate.reached]);
+    run.cancel('enough');
+    expect(await run.result).toMatchObject({ status: 'cancelled', reason: 'enough' });
+    expect(await play.ledger.listOpen()).toEqual([]);
+    expect(await play.runtime.approvals.pending()).toEqual([]);
+    expect(
+      (await play.recordsOf('turn.closed')).map(({ agent, data }) => [agent, data.status]).toSorted(),
+    ).toEqual([
+      ['asks', 'cancelled'],
+      ['held', 'cancelled'],
+      ['lead', 'cancelled'],
+    ]);
+    const own = (await play.ledger.read(run.sessionId)).filter(({ type }) => type === 'tool.settled');
+    expect(own).toHaveLength(2);
+    expect(spy.entries).toEqual([]);
+  });
+
   it('a root that is cancelled while a descendant waits for a person settles all of them', async () => {
     const spy = createToolSpy();
     const { lead } = family(spy);
