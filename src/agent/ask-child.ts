@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { childSessionIdOf, type SessionId } from '../ids.ts';
-import type { NewRecord, RecordData } from '../ledger/records.ts';
+import type { LedgerRecord, NewRecord, RecordData } from '../ledger/records.ts';
 import type { ChildFacts } from '../ledger/turn-facts.ts';
 import { deniedText } from '../tools/refusals.ts';
 import { type RuntimeToolContext, RuntimeToolResult, StaysOpen } from '../tools/runtime-tool.ts';
@@ -106,6 +106,7 @@ async function ask(asked: Asked, text: string): Promise<RuntimeToolResult | Stay
   const { request, session, turn, self } = scope;
   const { log } = turn.session;
   session.child({ type: 'CHILD_STARTED', childId: sessionId });
+  let isStarted = known?.started !== undefined;
   let isWaiting = false;
   const end = await runChild(session.parts, {
     sessionId,
@@ -120,11 +121,12 @@ async function ask(asked: Asked, text: string): Promise<RuntimeToolResult | Stay
     decide: request.decide,
     watch: {
       opened() {
-        if (known?.started !== undefined || scope.begun.has(sessionId)) return;
-        scope.begun.add(sessionId);
+        if (isStarted) return;
+        isStarted = true;
         // The outcome is committed after it, which is where a store that fails is told.
         log
           .commit([fact(asked, 'child.started', { child: sessionId, agent: target.name })])
+          .then(([record]) => noteStarted(scope, sessionId, record))
           .catch(() => undefined);
       },
       waiting(now) {
@@ -137,6 +139,13 @@ async function ask(asked: Asked, text: string): Promise<RuntimeToolResult | Stay
   if (isWaiting) ctx.suspend(false);
   session.child({ type: 'CHILD_DONE', childId: sessionId, status: end.type });
   return settle(asked, end);
+}
+
+/** It is not said again where the call is taken up once more in this process. */
+function noteStarted({ known }: DelegationScope, sessionId: string, record: LedgerRecord | undefined): void {
+  const child = known.get(sessionId);
+  if (child !== undefined && record?.type === 'child.started')
+    known.set(sessionId, { ...child, started: record });
 }
 
 function settle(asked: Asked, end: ChildEnd): RuntimeToolResult | StaysOpen {

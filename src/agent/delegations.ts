@@ -21,8 +21,6 @@ export interface DelegationScope {
   readonly self: Ancestor;
   /** Children the turn wanted so far, also in an earlier process, by session. */
   readonly known: Map<string, ChildFacts>;
-  /** Children of which it was said that they began, in this process. */
-  readonly begun: Set<string>;
   readonly permits: ChildPermits;
 }
 
@@ -42,15 +40,12 @@ export function delegationTools({
   const limits = limitsWithin(agent, session.parts.limits, lineage, run.scope.budget.options);
   const self = { agent, lineage, limits, ceiling: ceilingIn(request, session.parts) };
   const permits = createChildPermits(limits.fanOut, limits.fanOutQueue);
-  const known = new Map(before.children);
-  const begun = new Set<string>();
   const scope = (): DelegationScope => ({
     request,
     session,
     turn: turn(),
     self,
-    known,
-    begun,
+    known: before.children,
     permits,
   });
   return agent.delegations

@@ -228,7 +228,7 @@ export async function resumeTurn(session: OpenSession, request: TurnRequest): Pr
       run: request.run.scope,
       session: session.turnSession(request.lineage.agentPath),
       history: facts.turns.filter((one) => one.turnId !== turn.turnId),
-      ...delegating(session, request, { bound: opened.bound, children: turn.children }),
+      ...delegating(session, request, { bound: opened.bound, children: new Map(turn.children) }),
     },
     turn,
     replay.turn,

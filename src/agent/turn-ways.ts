@@ -32,5 +32,6 @@ export interface DelegatingTurn {
 export interface TurnBefore {
   /** Names of its tools. Absent for a new turn. */
   readonly bound?: readonly string[] | undefined;
-  readonly children: ReadonlyMap<string, ChildFacts>;
+  /** By session; what the turn asks for itself is added. */
+  readonly children: Map<string, ChildFacts>;
 }
