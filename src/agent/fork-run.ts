@@ -1,15 +1,19 @@
 import { SwarmError } from '../errors.ts';
+import type { ForkEdit } from '../ledger/fork-point.ts';
+import type { ActiveRun } from './active-run.ts';
 import { type ClientTools, clientSources } from './client-tools.ts';
 import type { Agent, AnyAgent } from './define-agent.ts';
 import { checkFork, type ForkRequest, readOrigin, writeFork } from './fork-session.ts';
 import { takeUpJob } from './handoff-chain.ts';
-import { rootLineage } from './lineage.ts';
+import { rootLineage, withOwn } from './lineage.ts';
 import { checkOptions } from './option-checks.ts';
 import { reachableAgents } from './reachable-agents.ts';
 import type { Run } from './run.ts';
 import type { DecideIndeterminate } from './run-turn-job.ts';
 import type { RuntimeCore } from './runtime-core.ts';
+import type { SessionParts } from './session-parts.ts';
 import { type RunSettings, startRun } from './start-run.ts';
+import { refusedOutcome } from './turn-outcome.ts';
 
 /** Options of `runtime.fork`. */
 export type ForkOptions<Output = string> = ForkRequest &
@@ -38,7 +42,7 @@ export function forkRun(core: RuntimeCore, sessionId: string, options: ForkOptio
   core.assertOpen();
   checkOptions('fork', options);
   const { atSeq, edit: wanted, agent: given, clientTools, boundTools, discovery } = options;
-  const edit = checkFork({ atSeq, ...(wanted === undefined ? {} : { edit: wanted }) });
+  const edit = checkFork({ atSeq, ...(wanted === undefined ? {} : { edit: wanted }) }, core.limits);
   const written = Promise.withResolvers<void>();
   // Whoever does not ask hears of it by the result of the run.
   written.promise.catch(() => undefined);
@@ -48,14 +52,12 @@ export function forkRun(core: RuntimeCore, sessionId: string, options: ForkOptio
       const records = await readOrigin(origin);
       const agent = agentOf(core, given as AnyAgent | undefined, records[0]?.agent ?? '');
       const client = clientSources(agent, clientTools);
-      const identity = await writeFork(
-        origin,
-        records,
-        { atSeq, edit },
-        { session, run: active.scope.runId },
-      );
+      const parts = core.registry.parts(origin.ledger);
+      const self = { session, run: active.scope.runId };
+      const admitted = await admitEdit(edit, { parts, agent, run: active, session });
+      const identity = await writeFork(origin, records, { atSeq, edit: admitted }, self);
       written.resolve();
-      return await takeUpJob(core.registry.parts(origin.ledger), {
+      return await takeUpJob(parts, {
         agent,
         identity,
         lineage: rootLineage(agent),
@@ -71,6 +73,28 @@ export function forkRun(core: RuntimeCore, sessionId: string, options: ForkOptio
     }
   });
   return { run, written: written.promise };
+}
+
+interface Admission {
+  readonly parts: SessionParts;
+  readonly agent: AnyAgent;
+  readonly run: ActiveRun;
+  readonly session: string;
+}
+
+/** Another input passes the gate that every input does. The one of the origin passed it when its turn was opened. */
+async function admitEdit(
+  edit: ForkEdit | undefined,
+  { parts, agent, run, session }: Admission,
+): Promise<ForkEdit | undefined> {
+  if (edit?.type !== 'input') return edit;
+  const { agentPath } = rootLineage(agent);
+  const gates = parts.hookRunner.gates([...parts.hooks, ...withOwn([], agent.hooks)]);
+  const subject = { sessionId: session, agentPath, runId: run.scope.runId, input: edit.input };
+  const gate = await gates.run('beforeTurn', subject, parts.signal);
+  if (gate.type !== 'refuse') return { type: 'input', input: gate.subject.input };
+  run.ended(refusedOutcome({ kind: 'gate-refused', message: gate.reason }));
+  throw new SwarmError('invalid-fork', `a gate refused the input: ${gate.reason}`);
 }
 
 function agentOf(core: RuntimeCore, given: AnyAgent | undefined, name: string): AnyAgent {

@@ -31,13 +31,18 @@ export interface ForkOrigin {
 }
 
 /** A request as it is checked before there is a run. @throws SwarmError 'invalid-fork', 'invalid-input' */
-export function checkFork({ atSeq, edit }: ForkRequest): ForkEdit | undefined {
+export function checkFork({ atSeq, edit }: ForkRequest, limits: Limits): ForkEdit | undefined {
   if (!Number.isInteger(atSeq) || atSeq < 1)
     throw new SwarmError('invalid-fork', 'atSeq is the position of a fact, from 1');
   if (edit === undefined) return undefined;
   if ('input' in edit && !('result' in edit)) return { type: 'input', input: inputParts(edit.input) };
-  if ('result' in edit && !('input' in edit) && typeof edit.result === 'string')
+  if ('result' in edit && !('input' in edit) && typeof edit.result === 'string') {
+    const bytes = Buffer.byteLength(edit.result);
+    const most = limits.tools.maxResultBytes;
+    if (bytes > most)
+      throw new SwarmError('invalid-fork', `a result has at most ${most} bytes, not ${bytes}`);
     return { type: 'result', output: { type: 'text', text: edit.result } };
+  }
   throw new SwarmError('invalid-fork', 'an edit is { input } or { result }, the result being a text');
 }
 

@@ -147,6 +147,24 @@ describe.each(LEDGER_KINDS)('a fork (%s)', (kind) => {
     expect(model.requests[3]?.messages.map(({ role, text }) => [role, text])).toEqual([['user', 'stop']]);
   });
 
+  it('T21 begins with another input only if the gates admit it, as they change it', async () => {
+    const { agent, ledger, session, records, model } = await recorded();
+    const { runtime } = swarmOn(ledger, {
+      agents: [agent],
+      hooks: {
+        beforeTurn: (subject) =>
+          JSON.stringify(subject.input).includes('secret')
+            ? { refuse: 'no secrets' }
+            : { replace: { ...subject, input: [{ type: 'text', text: 'changed' }] } },
+      },
+    });
+    const refused = runtime.fork(session, { atSeq: records.length, edit: { input: 'a secret' } });
+    expect(await refused.result).toMatchObject({ error: { kind: 'gate-refused', message: 'no secrets' } });
+    expect(await ledger.read(refused.sessionId)).toEqual([]);
+    await runtime.fork(session, { atSeq: records.length, edit: { input: 'fine' } }).result;
+    expect(model.requests.at(-1)?.lastText).toBe('changed');
+  });
+
   it('tells the model another result of the last call, and keeps nothing after it', async () => {
     const { spy, model, runtime, session, records } = await recorded();
     const run = runtime.fork(session, { atSeq: records.length, edit: { result: 'it is broken' } });
@@ -258,6 +276,7 @@ describe('a fork that cannot be', () => {
     ['a position that is none', { atSeq: 0 }],
     ['half a position', { atSeq: 1.5 }],
     ['an edit of nothing', { atSeq: 1, edit: {} as never }],
+    ['a result that is too long', { atSeq: 1, edit: { result: 'x'.repeat(60_000) } }],
     ['an edit of two things', { atSeq: 1, edit: { input: 'a', result: 'b' } as never }],
   ])('throws at once for %s', async (_, options) => {
     const { runtime, session } = await finished();
