@@ -40,6 +40,7 @@ const OUTPUT: Readonly<Record<string, RegExp>> = {
     /^Paid back\.\nthe run may have 3 handoffs, and front > billing > front > billing > front would be one more\n$/,
   'watch.ts':
     /^add_note \{ line: 'The build is green\.' \}\nsuccess \{[\s\S]*Green\.[\s\S]*\}\nI was told: noted\n.*\ntrue\n$/,
+  'page.ts': /^http:\/\/127\.0\.0\.1:\d+\/#token=[\w-]+\n$/,
   'see.ts': /^step-limit\ntrue\n$/,
   'fork.ts': /^I was told: the disk is full\n$/,
   'nats.ts': /^paused\ndisabled\n$/,

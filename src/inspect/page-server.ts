@@ -37,12 +37,16 @@ export interface PageServer {
  */
 export async function servePage(source: PageSource): Promise<PageServer> {
   const { settings } = source;
-  const files = await loadPageFiles();
+  // Read when somebody looks: most runs are watched by nobody.
+  let files: ReturnType<typeof loadPageFiles> | undefined;
   let viewers = 0;
   const server = createServer((request, response) => {
     const route: Route = {
       ...source,
-      files,
+      files: () => {
+        files ??= loadPageFiles();
+        return files;
+      },
       watch: async (stream) => {
         if (viewers >= PAGE_LIMITS.viewers) return answer(response, 503, { message: 'too many viewers' });
         viewers += 1;
@@ -71,7 +75,7 @@ export async function servePage(source: PageSource): Promise<PageServer> {
 }
 
 interface Route extends PageSource {
-  readonly files: ReadonlyMap<string, PageFile>;
+  files(): Promise<ReadonlyMap<string, PageFile>>;
   watch(stream: () => Promise<void>): Promise<void>;
 }
 
@@ -108,7 +112,7 @@ async function answerRequest(
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://page');
   const { controls } = access;
   if (request.method === 'GET') {
-    const file = route.files.get(pathname);
+    const file = pathname.startsWith('/api/') ? undefined : (await route.files()).get(pathname);
     // The files are those of the package: nothing of a run is in them.
     if (file !== undefined) return answerFile(response, file);
     if (!mayRead(controls, settings)) return answer(response, 401, { message: 'a token is needed' });
