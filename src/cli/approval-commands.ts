@@ -1,5 +1,4 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { AnyAgent } from '../agent/define-agent.ts';
 import { isSwarmError } from '../errors.ts';
 import type { JsonObject } from '../ledger/content.ts';
 import type { ApprovalDecision } from '../tools/approval-decisions.ts';
@@ -8,7 +7,7 @@ import { readJsonObject } from './json-object.ts';
 import { jsonText } from './json-text.ts';
 import { type LedgerOptions, ledgerHint, ledgerOption, withRuntime } from './ledger-option.ts';
 import { textLine } from './line.ts';
-import { loadTarget } from './load-target.ts';
+import { loadTarget, type Runnable } from './load-target.ts';
 import { requestLines } from './result-lines.ts';
 import { tellRefusal } from './run-command.ts';
 
@@ -100,7 +99,7 @@ function readEdit(text: string): JsonObject {
 
 async function approve(cli: Cli, id: string, options: ApproveOptions): Promise<void> {
   const { scope, edit, answer, file } = options;
-  let agents: Readonly<Record<string, AnyAgent>> | undefined;
+  let agents: Readonly<Record<string, Runnable>> | undefined;
   if (file !== undefined) {
     const loaded = await loadTarget(file, { cwd: cli.cwd });
     if (loaded.type === 'refused') {
@@ -125,7 +124,7 @@ async function approve(cli: Cli, id: string, options: ApproveOptions): Promise<v
 async function decide(
   cli: Cli,
   id: string,
-  options: LedgerOptions & { readonly agents?: Readonly<Record<string, AnyAgent>> },
+  options: LedgerOptions & { readonly agents?: Readonly<Record<string, Runnable>> },
   decision: ApprovalDecision,
 ): Promise<void> {
   await withRuntime(options, async ({ runtime }) => {

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Option } from 'commander';
-import type { AnyAgent } from '../agent/define-agent.ts';
 import { SwarmError } from '../errors.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Inspector } from '../lifecycle/inspector.ts';
 import type { Runtime } from '../runtime.ts';
 import { type BusOptions, busSinks } from './bus-option.ts';
+import type { Runnable } from './load-target.ts';
 
 const DEFAULT_PATH = './swarmwright.db';
 
@@ -45,7 +45,7 @@ export interface RuntimeUse {
 export async function withRuntime<T>(
   options: LedgerOptions & {
     readonly isNew?: boolean;
-    readonly agents?: Readonly<Record<string, AnyAgent>>;
+    readonly agents?: Readonly<Record<string, Runnable>>;
     readonly inspect?: Inspector | undefined;
   } & BusOptions,
   use: (parts: RuntimeUse) => Promise<T>,

@@ -2,15 +2,20 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { AnyAgent } from '../agent/define-agent.ts';
+import type { AnyGraph } from '../graph/define-graph.ts';
+import type { AnySwarm } from '../graph/define-swarm.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
+
+/** What a module may export to be run. */
+export type Runnable = AnyAgent | AnySwarm | AnyGraph;
 
 /** What a FILE gave. */
 export type LoadedTarget =
   | {
       readonly type: 'target';
-      readonly target: AnyAgent;
+      readonly target: Runnable;
       /** All that the module exports, by name: what a run may resolve by name. */
-      readonly agents: Readonly<Record<string, AnyAgent>>;
+      readonly agents: Readonly<Record<string, Runnable>>;
     }
   | { readonly type: 'refused'; readonly message: string; readonly exitCode: ExitCode };
 
@@ -35,19 +40,23 @@ export async function loadTarget(
 /** The one place that says what can be run. */
 async function targetsIn(
   module: Readonly<Record<string, unknown>>,
-): Promise<readonly (readonly [string, AnyAgent])[]> {
+): Promise<readonly (readonly [string, Runnable])[]> {
   const { isAgent } = await import('../agent/define-agent.ts');
-  return Object.entries(module).flatMap(([name, value]) => (isAgent(value) ? [[name, value] as const] : []));
+  const { isGraph } = await import('../graph/define-graph.ts');
+  const { isSwarm } = await import('../graph/define-swarm.ts');
+  return Object.entries(module).flatMap(([name, value]) =>
+    isAgent(value) || isSwarm(value) || isGraph(value) ? [[name, value] as const] : [],
+  );
 }
 
 /** What a target is called in messages. */
-const TARGET = 'an agent made by defineAgent()';
+const TARGET = 'an agent made by defineAgent(), a swarm or a graph';
 
-type Picked = Extract<LoadedTarget, { type: 'refused' }> | { type: 'target'; target: AnyAgent };
+type Picked = Extract<LoadedTarget, { type: 'refused' }> | { type: 'target'; target: Runnable };
 
 function pickTarget(
   file: string,
-  exported: readonly (readonly [string, AnyAgent])[],
+  exported: readonly (readonly [string, Runnable])[],
   exportName: string | undefined,
 ): Picked {
   const names = exported.map(([name]) => name);

@@ -1,15 +1,20 @@
 import { text as readText } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Agent, AnyAgent } from '../agent/define-agent.ts';
+import type { Agent } from '../agent/define-agent.ts';
+import type { Run } from '../agent/run.ts';
+import type { RunSettings } from '../agent/start-run.ts';
+import type { Graph } from '../graph/define-graph.ts';
+import type { Swarm } from '../graph/define-swarm.ts';
 import { isSessionId } from '../ids.ts';
 import type { Inspector } from '../lifecycle/inspector.ts';
+import type { Runtime } from '../runtime.ts';
 import type { BudgetOptions } from '../turn/run-budget.ts';
 import { budgetOption } from './budget-option.ts';
 import { type BusOptions, tellBus } from './bus-option.ts';
 import type { Cli } from './cli.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { type LedgerOptions, ledgerHint, ledgerOption, quoteWord, withRuntime } from './ledger-option.ts';
-import { type LoadedTarget, loadTarget } from './load-target.ts';
+import { type LoadedTarget, loadTarget, type Runnable } from './load-target.ts';
 import { insecureOption, namespaceOption, natsOption } from './nats-option.ts';
 import { openPage } from './open-page.ts';
 import { type ShowOptions, watchRun } from './watch-run.ts';
@@ -125,7 +130,7 @@ export async function runFile(
   if (input.type === 'missing') return tellUsage(cli, input.message);
   const opened = { ...options, isNew: true, agents: loaded.agents, inspect: options.inspector };
   return withRuntime(opened, async ({ runtime }) => {
-    const run = runtime.run(withoutContext(loaded.target), input.text, {
+    const run = start(runtime, loaded.target, input.text, {
       ...settingsOf(options),
       ...(options.session === undefined ? {} : { sessionId: options.session }),
     });
@@ -147,8 +152,27 @@ export function placeOf(file: string, sessionId: string, options: LedgerOptions)
 }
 
 /** Whether the tools of a module need a context cannot be seen from outside: a command line has none to give. */
-function withoutContext(agent: AnyAgent): Agent<unknown> {
-  return agent as Agent<unknown>;
+function start(
+  runtime: Pick<Runtime, 'run'>,
+  target: Runnable,
+  input: string,
+  settings: RunSettings,
+): Run<unknown> {
+  if (target.kind === 'graph') {
+    return runtime.run(target as Graph<unknown, unknown>, graphInput(target, input), settings);
+  }
+  if (target.kind === 'swarm') return runtime.run(target as Swarm<unknown>, input, settings);
+  return runtime.run(target as Agent<unknown>, input, settings);
+}
+
+/** A graph with a schema takes JSON; what is none may still be a text that the schema takes. */
+function graphInput({ input }: Extract<Runnable, { readonly kind: 'graph' }>, text: string): unknown {
+  if (input === undefined) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
 
 /** Tells why a file cannot be run. */
