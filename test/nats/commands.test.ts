@@ -1,9 +1,17 @@
-import { createRuntime, defineAgent, defineTool, type Ledger, type Run } from 'swarmwright';
+import {
+  createRuntime,
+  defineAgent,
+  defineTool,
+  type Ledger,
+  memoryLedger,
+  type Run,
+  sqliteLedger,
+} from 'swarmwright';
 import { type ServeCommandsOptions, sendCommand, serveCommands } from 'swarmwright/nats';
 import { createGate, reply, scriptedModel } from 'swarmwright/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { type LedgerKind, openLedger } from '../support/ledgers.ts';
+import { type LedgerKind, ledgerPath, openLedger } from '../support/ledgers.ts';
 import { isNatsMissing } from '../support/nats-server.ts';
 import { eventSeen } from '../support/run-events.ts';
 import { clientOf, startBus, until } from './bus.ts';
@@ -11,7 +19,8 @@ import { clientOf, startBus, until } from './bus.ts';
 /** A turn that stands in a tool until the gate opens, and a service that takes commands for it. */
 async function standing(kind: LedgerKind, options: Partial<ServeCommandsOptions> = {}) {
   const server = await startBus();
-  const ledger = await openLedger(kind);
+  const path = await ledgerPath();
+  const ledger = kind === 'memory' ? memoryLedger() : await sqliteLedger({ path });
   const gate = createGate();
   const stand = defineTool({
     name: 'stand',
@@ -38,7 +47,7 @@ async function standing(kind: LedgerKind, options: Partial<ServeCommandsOptions>
       }),
     );
   }
-  return { server, ledger, gate, model, runtime, run, client, session: run.sessionId };
+  return { server, path, ledger, gate, model, runtime, service, run, client, session: run.sessionId };
 }
 
 async function factAt(ledger: Ledger, session: string, seq: number) {
@@ -156,6 +165,40 @@ describe.skipIf(isNatsMissing())('a command that cannot be carried out', () => {
     const server = await startBus();
     const sent = sendCommand({ connection: server.url, session: 's-1', verb: 'query', body: {} });
     await expect(sent).rejects.toMatchObject({ code: 'nats-unavailable' });
+  });
+});
+
+describe.skipIf(isNatsMissing())('a process that serves commands and has no turn at work', () => {
+  it('NB-09 brings them to the one that has it, through the ledger they share', async () => {
+    const { server, session, path, gate, run, ledger, service: own } = await standing('sqlite');
+    await own.close();
+    const other = await sqliteLedger({ path });
+    const runtime = createRuntime({ ledger: other });
+    onTestFinished(() => runtime.close());
+    const service = serveCommands({ connection: server.url, runtime, ledger: other });
+    onTestFinished(() => service.close());
+    const client = clientOf(server.url);
+    const send = () =>
+      sendCommand({
+        connection: client,
+        session,
+        verb: 'steer',
+        body: { id: 'c1', text: 'Sit.' },
+        timeoutMs: 3_000,
+      });
+    await until(
+      () =>
+        send().then(
+          ({ accepted }) => accepted,
+          () => false,
+        ),
+      'the service',
+    );
+    const answer = await send();
+    if (!answer.accepted) throw new Error(answer.message);
+    expect((await factAt(ledger, session, answer.seq))?.type).toBe('steering.accepted');
+    gate.open();
+    expect((await run.result).status).toBe('completed');
   });
 });
 
