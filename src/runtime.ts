@@ -104,8 +104,11 @@ export interface Runtime extends AsyncDisposable {
    * has no outcome stays unknown (`indeterminate`). The end of a turn is left out: a finished one ends again as it did.
    * Readers of events and sinks hear of what was taken over as facts of the new session, after its `session.opened`.
    *
+   * Another input passes the gate `beforeTurn`; the recorded one did when its turn was opened. Approvals for the session
+   * hold in its fork.
+   *
    * What cannot be forked is in `run.result`: `unknown-session`, `invalid-fork` (no such point, a graph, an edit that
-   * does not fit), `child-session`, `unknown-agent`, `ledger-corrupt`.
+   * does not fit), `child-session`, `unknown-agent`, `gate-refused`, `ledger-corrupt`.
    * @throws SwarmError 'invalid-fork', 'invalid-input', 'invalid-definition', 'runtime-closed'
    * @example
    * const facts = await runtime.sessions.read(sessionId);
