@@ -106,9 +106,9 @@ async function prepare(scope: TurnScope, need: FoldNeed): Promise<Prepared> {
   return gate === undefined ? { type: 'prepared', span, history } : refused(gate);
 }
 
-/** Whether the turn may fold its history at all. */
-export function mayFold({ plan, session }: TurnScope): boolean {
-  return plan.compaction !== undefined && (plan.compaction.isGiven || session.agentPath.length <= 1);
+/** Whether the turn may fold its history at all: that of a child is short, unless its agent says otherwise. */
+export function mayFold({ plan }: TurnScope): boolean {
+  return plan.compaction !== undefined && (plan.compaction.isGiven || !plan.answersAtLastStep);
 }
 
 async function placedHistory({ session }: TurnScope): Promise<PlacedHistory> {
