@@ -280,10 +280,22 @@ async function recover(core: RuntimeCore, sessionId: string | undefined): Promis
   const ledger = await core.ledger;
   const all = await ledger.listOpen();
   const open = sessionId === undefined ? all : withinTree(all, sessionId);
+  const yielded = (await ledger.sessions()).filter(
+    (one) => one.openTurn === undefined && mayHaveYielded(core, one, sessionId),
+  );
   const reports = await Promise.all(
-    open.map(async (one) => reportOf(await ledger.read(one.sessionId), one.owned)),
+    [...yielded, ...open].map(async (one) => reportOf(await ledger.read(one.sessionId), one.owned)),
   );
   return reports.filter((report) => report !== undefined);
+}
+
+/** Between two turns of a swarm no turn is open: whether its run is over is said by its facts alone. */
+function mayHaveYielded(
+  core: RuntimeCore,
+  { sessionId, agent }: SessionSummary,
+  wanted: string | undefined,
+): boolean {
+  return wanted === undefined ? core.definitions.get(agent)?.kind === 'swarm' : sessionId === wanted;
 }
 
 async function abandon(core: RuntimeCore, sessionId: string, reason: string): Promise<void> {

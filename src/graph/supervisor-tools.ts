@@ -216,7 +216,7 @@ async function spawn(
   const agent = swarm.agents.find(({ name }) => name === subagent_id);
   if (agent === undefined) return refused('unknown-agent', noAgentText(subagent_id, swarm.agents));
   const { request, session, before, scope } = turn;
-  const delegation = { request, session, turn: scope(), self, known: before.children, permits };
+  const delegation = { request, session, turn: scope(), self, known: new Map(before.children), permits };
   return askChild(delegation, agent, { task }, ctx);
 }
 

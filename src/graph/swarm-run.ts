@@ -16,8 +16,9 @@ import type { DelegatingTurn } from '../agent/turn-ways.ts';
 import { SwarmError } from '../errors.ts';
 import type { UserPart } from '../ledger/content.ts';
 import type { Failure } from '../ledger/records.ts';
+import { wasStoppedAfter } from '../ledger/recovery.ts';
 import { foldSession, type SessionFacts } from '../ledger/turn-facts.ts';
-import type { StopCause } from '../turn/stop-signal.ts';
+import { createStopSignal, type StopCause } from '../turn/stop-signal.ts';
 import type { TurnScope } from '../turn/turn-scope.ts';
 import type { AnySwarm } from './define-swarm.ts';
 import { HeardNews, isFinal } from './heard-news.ts';
@@ -134,9 +135,11 @@ export class SwarmRun implements SupervisorDesk {
   /** How the last turn ended, if the run has something left to do. */
   async #leftBetween(): Promise<TurnOutcome | undefined> {
     const last = this.#facts.turns.at(-1);
+    const { ledger } = this.#session.parts;
     if (last?.closed === undefined) return undefined;
+    if (wasStoppedAfter(last.closed, await ledger.read(this.#request.identity.session))) return undefined;
     const { agent } = this.#turnRequest;
-    const outcome = await closedOutcome(last, last.closed, agent, this.#session.parts.ledger);
+    const outcome = await closedOutcome(last, last.closed, agent, ledger);
     const { schedule } = this.driver;
     const isOver = openWorks(schedule) === 0 && this.#news.unseen(this.driver).settled.length === 0;
     const { status } = last.closed.data;
@@ -157,12 +160,12 @@ export class SwarmRun implements SupervisorDesk {
     const [first] = turns;
     if (first === undefined) return;
     const { ledger } = this.#session.parts;
-    run.takeUp(first, await swarmTally(ledger, swarm.supervisor.name, turns, this.driver.schedule));
+    run.takeUp?.(first, await swarmTally(ledger, swarm.supervisor.name, turns, this.driver.schedule));
     for (const { closed } of turns.slice(0, -1)) if (closed !== undefined) this.#count(closed.data);
   }
 
   #count({ steps, toolCalls }: { readonly steps: number; readonly toolCalls: number }): void {
-    this.#request.run.handedOff(undefined, { steps, toolCalls });
+    this.#request.run.handedOff({}, { steps, toolCalls });
   }
 
   /** From the end of a turn to the end of the run. */
@@ -201,6 +204,7 @@ export class SwarmRun implements SupervisorDesk {
     const { blockings } = this.driver;
     const text = await wakeText(this.driver, this.#news.unseen(this.driver), { ledger: parts.ledger });
     const records = await parts.ledger.read(this.#request.identity.session);
+    this.#session.setGraph(undefined);
     await this.#session.woke();
     this.#news.beginWake(wake.position, blockings);
     const session = { ...this.#session, facts: foldSession(records) };
@@ -211,15 +215,22 @@ export class SwarmRun implements SupervisorDesk {
   async #next(): Promise<Next> {
     const { run } = this.#request;
     const { driver } = this;
+    // Between two turns stops from outside reach the run here.
+    const stop = createStopSignal(
+      () => undefined,
+      () => undefined,
+    );
+    this.#session.setGraph(stop);
     for (;;) {
-      const { stopCause } = run;
+      const stopCause = run.stopCause ?? stop.cause;
+      if (stopCause?.type === 'detached') return { type: 'left', failure: CLOSED };
       if (stopCause !== undefined) return { type: 'stopped', cause: stopCause };
       if (this.#session.leaving.aborted) return { type: 'left', failure: CLOSED };
       if (this.#session.log.lost.aborted) return { type: 'left', failure: LOST };
       if (driver.broken !== undefined) return { type: 'left', failure: failureOf(driver.broken) };
       const next = this.#nextNow();
       if (next !== undefined) return next;
-      await this.#anything();
+      await this.#anything(stop.signal);
     }
   }
 
@@ -241,10 +252,10 @@ export class SwarmRun implements SupervisorDesk {
   }
 
   /** Resolves at the next thing that may matter. */
-  async #anything(): Promise<void> {
+  async #anything(stopped: AbortSignal): Promise<void> {
     const { leaving, log } = this.#session;
     const ended = new AbortController();
-    const signal = AbortSignal.any([this.#request.run.stopped, leaving, log.lost]);
+    const signal = AbortSignal.any([this.#request.run.stopped, stopped, leaving, log.lost]);
     const aborted = new Promise<void>((resolve) => {
       if (signal.aborted) return resolve();
       signal.addEventListener('abort', () => resolve(), { once: true, signal: ended.signal });

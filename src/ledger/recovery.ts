@@ -17,6 +17,8 @@ export interface RecoveryReport {
   /** A live process, this one or another, has the session: nothing to recover. */
   readonly owned: boolean;
   readonly paused: boolean;
+  /** Its last turn gave way to a schedule, and nobody looks after that: `resume` goes on with it. */
+  readonly gaveWay?: true;
   /** Steps that were begun. */
   readonly steps: number;
   /** A provider request was sent and its answer never recorded; it may have been billed. */
@@ -39,7 +41,7 @@ export interface RecoveryReport {
 export function reportOf(records: readonly LedgerRecord[], owned: boolean): RecoveryReport | undefined {
   const facts = foldSession(records);
   const first = records[0];
-  const turn = facts.openTurn;
+  const turn = facts.openTurn ?? yieldedTurn(facts, records);
   if (turn === undefined || first === undefined) return undefined;
   const calls = [...turn.calls.values()];
   const step = turn.steps.at(-1);
@@ -49,6 +51,7 @@ export function reportOf(records: readonly LedgerRecord[], owned: boolean): Reco
     turnId: turn.turnId,
     owned,
     paused: turn.paused,
+    ...(turn.closed === undefined ? {} : { gaveWay: true as const }),
     steps: turn.steps.length,
     unanswered: step?.openAttempt !== undefined,
     indeterminate: [...indeterminateCalls(turn), ...indeterminateNodes(records, turn.turnId)],
@@ -62,6 +65,22 @@ export function reportOf(records: readonly LedgerRecord[], owned: boolean): Reco
     })),
     steering: turn.steering.length,
   };
+}
+
+/** The last turn of a run that is not over: it gave way, and the next one has not begun. */
+function yieldedTurn({ turns }: SessionFacts, records: readonly LedgerRecord[]): TurnFacts | undefined {
+  const last = turns.at(-1);
+  return last?.closed?.data.status === 'yielded' && !wasStoppedAfter(last.closed, records) ? last : undefined;
+}
+
+/** Whether everything of a schedule was stopped after a turn: that is how a run ends between two of them. */
+export function wasStoppedAfter(closed: LedgerRecord, records: readonly LedgerRecord[]): boolean {
+  return records.some(
+    (record) =>
+      record.type === 'graph.updated' &&
+      record.seq > closed.seq &&
+      record.data.stops.some(({ target }) => target === '*'),
+  );
 }
 
 /** Calls with T1 and without T2, of tools that may have acted. */

@@ -148,3 +148,71 @@ describe('a stop', () => {
     expect((await factsOf(ledger, 'node.started')).map(({ data }) => data.work)).toEqual(['w1.1.0.1']);
   });
 });
+
+describe('a swarm between two turns', () => {
+  it('is cancelled by its session id as well', async () => {
+    const { swarm, worker } = team({ lead: [adds(item('A')), yields()], worker: () => reply().stall() });
+    const { runtime, ledger, misfits } = runtimeOf(swarm);
+    const run = runtime.run(swarm, 'Go.');
+    await worker.arrived(0);
+    await factsSeen(ledger, 'turn.closed', 1, 'team');
+    await runtime.sessions.cancel(run.sessionId, 'from elsewhere');
+    expect(await run.result).toMatchObject({ status: 'cancelled', reason: 'from elsewhere' });
+    expect(await ledger.listOpen()).toEqual([]);
+    expect(await runtime.recover(run.sessionId)).toEqual([]);
+    expect(await runtime.resume(swarm, run.sessionId).result).toMatchObject({
+      status: 'failed',
+      error: { kind: 'nothing-to-resume' },
+    });
+    expect(misfits).toEqual([]);
+  });
+
+  it('takes a text with its next turn', async () => {
+    const gate = createGate();
+    const { swarm, lead } = team({
+      lead: [adds(item('A')), yields(), reply().text('Heard.')],
+      worker: () => reply().wait(gate).text('A.'),
+    });
+    const { runtime, ledger } = runtimeOf(swarm);
+    const run = runtime.run(swarm, 'Go.');
+    await factsSeen(ledger, 'turn.closed', 1, 'team');
+    const steered = run.steer('Be brief.');
+    gate.open();
+    expect(await steered).toMatchObject({ delivered: true });
+    expect(await run.result).toMatchObject({ status: 'completed', text: 'Heard.' });
+    expect(lead.requests[2]?.lastText).toContain('Be brief.');
+  });
+
+  it('holds a further input until its run is over', async () => {
+    const gate = createGate();
+    const { swarm, lead } = team({
+      lead: [adds(item('A')), yields(), reply().text('First.'), reply().text('Second.')],
+      worker: () => reply().wait(gate).text('A.'),
+    });
+    const { runtime, ledger, misfits } = runtimeOf(swarm);
+    const run = runtime.run(swarm, 'Go.');
+    await factsSeen(ledger, 'turn.closed', 1, 'team');
+    const next = runtime.run(swarm, 'And more.', { sessionId: run.sessionId });
+    gate.open();
+    expect(await run.result).toMatchObject({ status: 'completed', text: 'First.' });
+    expect(await next.result).toMatchObject({ status: 'completed', text: 'Second.' });
+    expect(lead.requests[3]?.lastText).toBe('And more.');
+    expect(misfits).toEqual([]);
+  });
+
+  it('is in the report of what an ended process left', async () => {
+    const ledger = memoryLedger();
+    const { swarm } = team({ lead: [adds(item('A')), yields()], worker: () => reply().stall() });
+    const first = runtimeOf(swarm, { ledger: lent(ledger) });
+    const run = first.runtime.run(swarm, 'Go.');
+    await factsSeen(ledger, 'turn.closed', 1, 'team');
+    await first.runtime.close();
+    const { runtime } = runtimeOf(swarm, { ledger: lent(ledger) });
+    for (const reports of [await runtime.recover(), await runtime.recover(run.sessionId)]) {
+      expect(reports).toMatchObject([
+        { sessionId: run.sessionId, gaveWay: true, indeterminate: [] },
+        { agent: 'worker', unanswered: false },
+      ]);
+    }
+  });
+});
