@@ -29,8 +29,9 @@ const model = scriptedModel({
   },
 });
 const agent = defineAgent({ name: 'adder', instructions: 'Add.', model, tools: [add] });
-// Every run has a sink that takes nothing: what is measured is the bus.
-const runtime = createRuntime({ ledger, sinks: [natsSink({ connection: url === '' ? undefined : url })] });
+// Without a bus there is no sink at all, and nothing is made of the events.
+const sinks = url === '' ? [] : [natsSink({ connection: url })];
+const runtime = createRuntime({ ledger, sinks });
 
 const play = async () => {
   const result = await runtime.run(agent, 'Add.').result;
