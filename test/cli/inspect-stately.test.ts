@@ -81,11 +81,4 @@ describe('swarmwright inspect --stately', SLOW, () => {
     expect(code).toBe(1);
     expect(stderr).toContain(`port ${port} is taken`);
   });
-
-  it('asks where to show it', async () => {
-    await using place = await openWorkplace([]);
-    const { code, stderr } = await place.run(['inspect', fixture('worker')]);
-    expect(code).toBe(2);
-    expect(stderr).toContain('--stately');
-  });
 });
