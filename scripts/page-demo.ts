@@ -1,4 +1,4 @@
-import { defineAgent, defineTool } from 'swarmwright';
+import { defineAgent, defineTool, type JsonObject } from 'swarmwright';
 import { createGate, type Gate, reply, scriptedModel } from 'swarmwright/testing';
 import { z } from 'zod';
 
@@ -49,7 +49,7 @@ function slowTool(gate: Gate) {
 
 function createLead(gate: Gate) {
   const slow = slowTool(gate);
-  const worker = (name: string, description: string, calls: readonly [string, object][]) =>
+  const worker = (name: string, description: string, calls: readonly (readonly [string, JsonObject])[]) =>
     defineAgent({
       name,
       description,

@@ -179,7 +179,12 @@ export type {
   GateSubjects,
   Hooks,
 } from './lifecycle/hooks.ts';
-export type { Inspector } from './lifecycle/inspector.ts';
+export type {
+  InspectedDecision,
+  InspectedRequest,
+  InspectedRuntime,
+  Inspector,
+} from './lifecycle/inspector.ts';
 export type { Observer } from './lifecycle/observer-hooks.ts';
 export type { InstanceSnapshot } from './lifecycle/registry.ts';
 export type { InstanceIds, TransitionMeta, TransitionRecord } from './lifecycle/transition-record.ts';

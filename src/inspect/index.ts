@@ -1,6 +1,11 @@
 // The public surface of `swarmwright/inspect`.
 
-export type { Inspector } from '../lifecycle/inspector.ts';
+export type {
+  InspectedDecision,
+  InspectedRequest,
+  InspectedRuntime,
+  Inspector,
+} from '../lifecycle/inspector.ts';
 export type { InstanceSnapshot } from '../lifecycle/registry.ts';
 export { machineJson } from './machine-json.ts';
 export { machineMermaid } from './machine-mermaid.ts';

@@ -1,4 +1,4 @@
-import { authHeaders, takeToken } from './api.ts';
+import { authHeaders, keepToken, takeToken } from './api.ts';
 import { createApprovalsView } from './approvals-view.ts';
 import type { ChartLayout } from './chart-layout.ts';
 import { createChartView } from './chart-view.ts';
@@ -8,21 +8,15 @@ import { el } from './dom.ts';
 import { createKeysDialog, type KeyAction, listenToKeys } from './keys.ts';
 import { LogView } from './log-view.ts';
 import { createSequenceView } from './sequence-view.ts';
-import { Store, type ViewName } from './store.ts';
-import { openStream } from './stream-client.ts';
+import { Store } from './store.ts';
+import { openStream, type StreamClient } from './stream-client.ts';
+import { createTabs, VIEW_NAMES } from './tabs-view.ts';
 import { applyTheme, nextTheme } from './theme.ts';
 import { TimelineView } from './timeline-view.ts';
 import { createToolsView } from './tools-view.ts';
 import { createTopbarView } from './topbar-view.ts';
 import { TreeView } from './tree-view.ts';
 import type { View } from './view.ts';
-
-const VIEW_NAMES: readonly (readonly [ViewName, string])[] = [
-  ['chart', 'Chart'],
-  ['sequence', 'Sequence'],
-  ['tools', 'Tools'],
-  ['events', 'Events'],
-];
 
 /** Time between two pictures where only time goes by. */
 const TICK_MS = 1_000;
@@ -41,27 +35,7 @@ function start(): void {
   const approvals = createApprovalsView(store);
   const timeline = new TimelineView(store);
   const sides: readonly View[] = [approvals, createDetailView(store), createControlView(store)];
-  const client = openStream(
-    {
-      hello: (hello) => store.begin(hello, store.events.length > 0),
-      facts(events) {
-        store.addFacts(events);
-        if (events.some(({ kind }) => kind === 'approval')) approvals.refresh();
-      },
-      moves: (batch) => store.addMoves(batch),
-      ready() {
-        store.isReady = true;
-        store.changed();
-        document.body.dataset['ready'] = 'true';
-        approvals.refresh();
-      },
-      state(trouble) {
-        store.connection = trouble ?? 'live';
-        store.changed();
-      },
-    },
-    authHeaders,
-  );
+  const client = connect(store, () => approvals.refresh());
   const keys = keyActions({ store, tree, log: views.events, timeline });
   const dialog = createKeysDialog(keys);
   const topbar = createTopbarView(store, {
@@ -91,53 +65,46 @@ function start(): void {
   };
   draw();
   setInterval(() => store.changed(), TICK_MS);
-  void fetch('/charts.json')
-    .then((response) => response.json())
-    // The file is part of the page.
-    .then((charts: unknown) => {
-      store.charts = charts as readonly ChartLayout[];
-      store.changed();
-    });
+  void loadCharts(store);
 }
 
-function createTabs(store: Store, views: Readonly<Record<ViewName, View>>): View {
-  const panels = VIEW_NAMES.map(([name]) =>
-    el(
-      'div',
-      { class: 'panel', role: 'tabpanel', id: `panel-${name}`, 'aria-labelledby': `tab-${name}` },
-      views[name].element,
-    ),
-  );
-  const tabs = VIEW_NAMES.map(([name, words]) =>
-    el(
-      'button',
-      { role: 'tab', id: `tab-${name}`, 'aria-controls': `panel-${name}`, onclick: () => store.show(name) },
-      words,
-    ),
-  );
-  const list = el('div', { class: 'tabs', role: 'tablist', 'aria-label': 'Views' }, ...tabs);
-  list.addEventListener('keydown', (event) => {
-    const by = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
-    if (by === 0) return;
-    const at = VIEW_NAMES.findIndex(([name]) => name === store.view);
-    const next = VIEW_NAMES[(at + by + VIEW_NAMES.length) % VIEW_NAMES.length];
-    if (next === undefined) return;
-    store.show(next[0]);
-    tabs[VIEW_NAMES.indexOf(next)]?.focus();
-  });
-  return {
-    element: el('div', { class: 'tab-space' }, list, ...panels),
-    render() {
-      VIEW_NAMES.forEach(([name], index) => {
-        const isShown = name === store.view;
-        tabs[index]?.setAttribute('aria-selected', String(isShown));
-        tabs[index]?.setAttribute('tabindex', isShown ? '0' : '-1');
-        const panel = panels[index];
-        if (panel !== undefined) panel.hidden = !isShown;
-      });
-      views[store.view].render();
+/** Follows the runtime, and comes back where the connection is cut. */
+function connect(store: Store, approvalsChanged: () => void): StreamClient {
+  const client = openStream(
+    {
+      hello: (hello) => store.begin(hello, store.events.length > 0),
+      facts(events) {
+        store.addFacts(events);
+        if (events.some(({ kind }) => kind === 'approval')) approvalsChanged();
+      },
+      moves: (batch) => store.addMoves(batch),
+      ready() {
+        store.isReady = true;
+        store.changed();
+        document.body.dataset['ready'] = 'true';
+        approvalsChanged();
+      },
+      state(trouble) {
+        if (trouble === 'refused' && 'Authorization' in authHeaders()) {
+          // Of an earlier server, or mistyped: what may be seen without one still can.
+          keepToken(undefined);
+          store.say('The token is wrong', true);
+          client.restart();
+        }
+        store.connection = trouble ?? 'live';
+        store.changed();
+      },
     },
-  };
+    authHeaders,
+  );
+  return client;
+}
+
+async function loadCharts(store: Store): Promise<void> {
+  const response = await fetch('/charts.json');
+  // The file is part of the page.
+  store.charts = (await response.json()) as readonly ChartLayout[];
+  store.changed();
 }
 
 interface KeyParts {

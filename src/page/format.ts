@@ -32,13 +32,6 @@ export function formatTime(at: number): string {
   return `${time}.${String(date.getMilliseconds()).padStart(3, '0')}`;
 }
 
-/** The end of an id that tells it from its neighbours. */
-export function shortId(id: string): string {
-  const [session = id, ...rest] = id.split('.');
-  const short = session.length > 10 ? `${session.slice(0, 10)}…` : session;
-  return [short, ...rest].join('.');
-}
-
 /** `3 steps`, `1 step`. */
 export function count(value: number, word: string): string {
   return `${value} ${word}${value === 1 ? '' : 's'}`;

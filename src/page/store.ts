@@ -14,6 +14,9 @@ const MAX_MOVES = 400;
 /** Least time between two pictures. */
 const FRAME_MS = 100;
 
+/** How long a message can be read. */
+const MESSAGE_MS = 8_000;
+
 /** What a person looks at: one of the views beside the tree. */
 export type ViewName = 'chart' | 'sequence' | 'tools' | 'events';
 
@@ -166,8 +169,13 @@ export class Store {
   }
 
   say(text: string, isError = false): void {
-    this.message = { text, isError };
+    const message = { text, isError };
+    this.message = message;
     this.changed();
+    setTimeout(() => {
+      if (this.message === message) this.message = undefined;
+      this.changed();
+    }, MESSAGE_MS);
   }
 
   /** Draws soon, and not more often than eyes can follow. */

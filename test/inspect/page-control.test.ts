@@ -49,6 +49,10 @@ describeInBrowser('steering and cancelling on the page', (browser) => {
     await tab.getByText('read-only').waitFor();
     expect(await tab.getByRole('button', { name: 'Steer' }).isVisible()).toBe(false);
     expect(await tab.getByRole('button', { name: 'Cancel turn' }).isVisible()).toBe(false);
+    await tab.getByLabel('Token').fill('not-the-token-at-all');
+    await tab.getByRole('button', { name: 'Unlock' }).click();
+    await tab.getByText('The token is wrong').waitFor();
+    await tab.getByText('read-only').waitFor();
     await tab.getByLabel('Token').fill(TOKEN);
     await tab.getByRole('button', { name: 'Unlock' }).click();
     await tab.getByRole('button', { name: 'Steer' }).waitFor();

@@ -1,5 +1,4 @@
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { createGate, reply } from 'swarmwright/testing';
 import { expect, it } from 'vitest';
@@ -72,9 +71,7 @@ describeInBrowser('a page with much on it', (browser) => {
       // The check is put in past the content policy of the page, which would keep it out.
       const tab = await browser.open(url, { colorScheme, bypassCSP: true });
       await tab.locator('.approval').waitFor();
-      await tab.addScriptTag({
-        content: await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'),
-      });
+      await tab.addScriptTag({ content: axe.source });
       for (const view of ['Sequence', 'Tools', 'Events', 'Chart']) {
         await tab.getByRole('tab', { name: view }).click();
         await tab.click(row('call', 'nothing'));
