@@ -1,5 +1,5 @@
 import type { LedgerRecord } from '../ledger/records.ts';
-import type { StopSignal } from '../turn/stop-signal.ts';
+import type { StopCause, StopSignal } from '../turn/stop-signal.ts';
 import type { RunScope, TurnScope } from '../turn/turn-scope.ts';
 import type { ChildRequest } from './child-sessions.ts';
 import { cancelledOutcome, type LastOutcome } from './turn-outcome.ts';
@@ -40,6 +40,11 @@ export class ChildOwner implements TurnOwner {
 
   begin(): boolean {
     return true;
+  }
+
+  /** Why the child ends, once it is to. */
+  get stopCause(): StopCause | undefined {
+    return this.#request.signal.aborted ? this.#request.stopCause() : undefined;
   }
 
   /**

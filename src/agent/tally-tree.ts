@@ -43,6 +43,10 @@ export async function tallyTree(
     seen.add(session);
     sums.agents += 1;
     const records = await ledger.read(session);
+    // Operators of a swarm outlive the turns of its supervisor: what they were claimed for stands outside of turns.
+    for (const { type, data, turn } of records) {
+      if (type === 'graph.claimed' && turn === undefined && data.child !== undefined) queue.push(data.child);
+    }
     for (const turn of foldSession(records).turns) add(records[0]?.agent ?? '', turn);
   }
   return sums;

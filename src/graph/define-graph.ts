@@ -31,7 +31,7 @@ export interface Graph<in Input = string, out Output = unknown, in Context = unk
   readonly name: string;
   readonly description: string;
   readonly nodes: readonly GraphNode[];
-  /** Agents that its nodes run, also in graphs that are nodes. */
+  /** Agents that its nodes run, also in graphs and swarms that are nodes. */
   readonly agents: readonly AnyAgent[];
   /** Name of the node whose result is the result of a run. */
   readonly output: string;

@@ -10,6 +10,7 @@ import { toPlainJson } from '../tools/plain-json.ts';
 import { exceededRecord, type TreeRefusal } from '../turn/run-budget.ts';
 import type { StopCause } from '../turn/stop-signal.ts';
 import type { AnyGraph } from './define-graph.ts';
+import type { AnySwarm } from './define-swarm.ts';
 import { inputOf } from './enter-function.ts';
 import type { GraphNode } from './graph-node.ts';
 import { commitFacts, type GraphScope, signalOf, type TurnRecord } from './graph-scope.ts';
@@ -94,19 +95,19 @@ export async function enterChild(
     sessionId: child.session,
     input: child.input,
     parent: { session: scope.log.identity.session, root: scope.log.identity.root },
-    lineage: childLineage(ancestorOf(scope), target),
+    lineage: childLineage(ancestorOf(scope), target.kind === 'swarm' ? target.supervisor : target),
     run: scope.run,
     boundTools: scope.boundTools,
     signal: AbortSignal.any([signalOf(scope, work), timeout.signal]),
     stopCause: () => causeBelow(scope.stop.cause),
     decide: scope.decide,
-    watch: { opened: () => tellOpened(scope, child.session, target.name), waiting: place.waiting },
+    watch: { opened: teller(scope, child.session, target.name), waiting: place.waiting },
   };
   scope.child({ type: 'CHILD_STARTED', childId: child.session });
   const end =
     target.kind === 'agent'
       ? await runChild(scope.parts, { ...request, agent: target })
-      : await scope.runGraph(scope.parts, { ...request, graph: target });
+      : await scope.runNested(scope.parts, { ...request, target });
   timer.stop();
   place.leave();
   scope.child({ type: 'CHILD_DONE', childId: child.session, status: end.type });
@@ -119,9 +120,9 @@ function causeBelow(cause: StopCause | undefined): StopCause {
   return cause.type === 'failed' ? { type: 'interrupted', reason: cause.failure.message } : cause;
 }
 
-function targetOf({ target }: GraphNode): AnyAgent | AnyGraph {
+function targetOf({ target }: GraphNode): AnyAgent | AnyGraph | AnySwarm {
   // Called for nodes whose target is no function.
-  return target as AnyAgent | AnyGraph;
+  return target as AnyAgent | AnyGraph | AnySwarm;
 }
 
 function ancestorOf({ lineage, limits, ceiling }: GraphScope): Ancestor {
@@ -179,11 +180,16 @@ async function passGate(
   return text === undefined ? child : { input: textParts(result.subject.input) };
 }
 
-function tellOpened(scope: GraphScope, session: string, agent: string): void {
-  if (scope.known.get(session)?.started !== undefined) return;
-  // What is lost here is told by the outcome, which is committed after it.
-  const data = { child: session, agent };
-  commitFacts(scope, [{ type: 'child.started', data }]).catch(() => undefined);
+/** Tells once that the session of a child is open, however often its turn is taken up. */
+function teller(scope: GraphScope, session: string, agent: string): () => void {
+  let isTold = scope.known.get(session)?.started !== undefined;
+  return () => {
+    if (isTold) return;
+    isTold = true;
+    // What is lost here is told by the outcome, which is committed after it.
+    const data = { child: session, agent };
+    commitFacts(scope, [{ type: 'child.started', data }]).catch(() => undefined);
+  };
 }
 
 /** A place among the works under way: its time stands still while somebody below waits for a person. */

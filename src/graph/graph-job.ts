@@ -16,7 +16,7 @@ import { createStopSignal, type StopCause } from '../turn/stop-signal.ts';
 import type { AnyGraph } from './define-graph.ts';
 import { readGraphInput } from './graph-input.ts';
 import { GraphRun } from './graph-run.ts';
-import { ChangeSignal, type GraphScope, type RunChildGraph } from './graph-scope.ts';
+import { ChangeSignal, type GraphScope, type RunNested } from './graph-scope.ts';
 import { Schedule } from './schedule.ts';
 import { WorkValues } from './work-values.ts';
 
@@ -30,8 +30,8 @@ export interface GraphRequest {
   readonly boundTools: readonly string[] | undefined;
   /** What is to become of nodes and calls whose outcome is unknown, at every depth. */
   readonly decide: DecideIndeterminate;
-  /** Runs the graphs that are nodes of it. */
-  readonly runGraph: RunChildGraph;
+  /** Runs the graphs and swarms that are nodes of it. */
+  readonly runNested: RunNested;
 }
 
 /** The job that runs a graph on an input. */
@@ -252,7 +252,7 @@ function scopeOf(session: OpenSession, request: GraphRequest, opening: Opening):
     ceiling: opening.ceiling,
     boundTools,
     decide,
-    runGraph: request.runGraph,
+    runNested: request.runNested,
     stop: createStopSignal(onStop, () => changes.tell()),
     schedule,
     values: new WorkValues(graph, schedule, input),

@@ -30,7 +30,7 @@ export interface GraphNode {
 }
 
 /** What a node's target is. */
-export type TargetKind = 'agent' | 'function' | 'graph' | 'join';
+export type TargetKind = 'agent' | 'function' | 'graph' | 'swarm' | 'join';
 
 export function targetKind({ target }: GraphNode): TargetKind {
   if (target === undefined) return 'join';
@@ -40,10 +40,11 @@ export function targetKind({ target }: GraphNode): TargetKind {
 /** The node every graph begins with: it yields the input of the run. */
 export const INPUT_NODE = 'input';
 
-/** Agents that nodes run, also in graphs that are nodes. */
+/** Agents that nodes run, also in graphs and swarms that are nodes. */
 export function agentsIn(nodes: readonly GraphNode[]): readonly AnyAgent[] {
   return nodes.flatMap(({ target }) => {
     if (target === undefined || typeof target === 'function') return [];
-    return target.kind === 'agent' ? [target] : target.agents;
+    if (target.kind === 'agent') return [target];
+    return target.kind === 'swarm' ? [target.supervisor, ...target.agents] : target.agents;
   });
 }

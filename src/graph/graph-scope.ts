@@ -14,6 +14,7 @@ import type { PersonWatch } from '../turn/person-watch.ts';
 import type { StopSignal } from '../turn/stop-signal.ts';
 import type { RunScope } from '../turn/turn-scope.ts';
 import type { AnyGraph } from './define-graph.ts';
+import type { AnySwarm } from './define-swarm.ts';
 import type { Schedule } from './schedule.ts';
 import type { WorkState } from './work-state.ts';
 import type { WorkValues } from './work-values.ts';
@@ -33,8 +34,8 @@ export interface GraphScope {
   /** Hard ceiling of the run, by tool name. */
   readonly boundTools: readonly string[] | undefined;
   readonly decide: DecideIndeterminate;
-  /** Runs a graph in a session of its own. */
-  readonly runGraph: RunChildGraph;
+  /** Runs a graph or a swarm in a session of its own. */
+  readonly runNested: RunNested;
   readonly stop: StopSignal;
   readonly schedule: Schedule;
   readonly values: WorkValues;
@@ -52,11 +53,11 @@ export interface GraphScope {
   child(event: Extract<AgentEvent, { readonly type: 'CHILD_STARTED' | 'CHILD_DONE' }>): void;
 }
 
-/** A graph that another session runs as a child. */
-export type ChildGraphRequest = Omit<ChildRequest, 'agent'> & { readonly graph: AnyGraph };
+/** A graph or a swarm that another session runs as a child. */
+export type NestedRequest<T = AnyGraph | AnySwarm> = Omit<ChildRequest, 'agent'> & { readonly target: T };
 
-/** Runs a graph as a child; see `child-graph`. */
-export type RunChildGraph = (parts: SessionParts, request: ChildGraphRequest) => Promise<ChildEnd>;
+/** Runs a graph or a swarm as a child; see `nested-run`. */
+export type RunNested = (parts: SessionParts, request: NestedRequest) => Promise<ChildEnd>;
 
 /** A work that lies in the ledger until somebody decides. */
 export interface ParkedWork {

@@ -2,6 +2,7 @@ import type { Agent, AnyAgent } from '../agent/define-agent.ts';
 import type { RecoveryMode } from '../ledger/records.ts';
 import type { ToolArtifacts } from '../tools/tool.ts';
 import type { Graph } from './define-graph.ts';
+import type { AnySwarm, Swarm } from './define-swarm.ts';
 
 /** What a function node gets beside its input. */
 export interface NodeContext<Context = unknown> {
@@ -33,14 +34,18 @@ export type NodeFunction<in Input, out Output, in Context = unknown> = (
 /** Text or message parts: what an agent takes. */
 type AgentInput = string | readonly { readonly type: string }[];
 
-/** What a node may run: a function, an agent, or another graph. `Input` is what its edge brings. */
+/** What a node may run: a function, an agent, a swarm, or another graph. `Input` is what its edge brings. */
 export type NodeTarget<Input, Output, Context> =
   | NodeFunction<Input, Output, Context>
-  | (Input extends AgentInput ? Agent<Output, Context> : never)
+  | (Input extends AgentInput ? Agent<Output, Context> | Swarm<Output, Context> : never)
   | Graph<Input, Output, Context>;
 
 /** A target whose types do not matter any more. */
-export type AnyTarget = NodeFunction<never, unknown, never> | AnyAgent | Graph<never, unknown, never>;
+export type AnyTarget =
+  | NodeFunction<never, unknown, never>
+  | AnyAgent
+  | AnySwarm
+  | Graph<never, unknown, never>;
 
 /** How often a failed node is tried, and how long to wait between two attempts. */
 export interface RetryOptions {

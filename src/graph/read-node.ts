@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isAgent } from '../agent/define-agent.ts';
 import { safeName } from '../tools/safe-text.ts';
 import { wrongGraph } from './check-graph.ts';
+import { isSwarm } from './define-swarm.ts';
 import type { GraphNode } from './graph-node.ts';
 import type { AnyTarget } from './node-target.ts';
 
@@ -64,7 +65,7 @@ export function readNode(graph: string, { type, name: node, target, options: giv
   if (!parsed.success) throw wrongGraph(graph, `${who}: ${complaintOf(parsed.error.issues[0])}`);
   const isOptional = type === 'join' || type === 'loop';
   if (!(isTarget(target) || (isOptional && target === undefined))) {
-    throw wrongGraph(graph, `${who}: what it runs is a function, an agent or a graph`);
+    throw wrongGraph(graph, `${who}: what it runs is a function, an agent, a swarm or a graph`);
   }
   // Each schema gives a part of the fields; those of other kinds of nodes are absent.
   const read: Given = parsed.data;
@@ -98,7 +99,7 @@ function needOf(need: 'all' | 'any' | number | undefined): number | undefined {
 }
 
 function isTarget(value: unknown): boolean {
-  if (typeof value === 'function' || isAgent(value)) return true;
+  if (typeof value === 'function' || isAgent(value) || isSwarm(value)) return true;
   return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'graph';
 }
 

@@ -6,10 +6,10 @@ import type { RuntimeCore } from '../agent/runtime-core.ts';
 import { type RunSettings, startRun } from '../agent/start-run.ts';
 import { SwarmError } from '../errors.ts';
 import type { SessionIdentity } from '../ledger/records.ts';
-import { runChildGraph } from './child-graph.ts';
 import type { AnyGraph } from './define-graph.ts';
 import { graphInputParts } from './graph-input.ts';
 import { graphJob, resumeGraphJob } from './graph-job.ts';
+import { runNested } from './nested-run.ts';
 
 type Options = RunSettings & { readonly context?: unknown; readonly clientTools?: unknown };
 
@@ -48,7 +48,7 @@ export function resumeGraph(
 }
 
 function sharedOf(graph: AnyGraph, { boundTools }: Options) {
-  return { lineage: rootLineage(graph), boundTools, runGraph: runChildGraph };
+  return { lineage: rootLineage(graph), boundTools, runNested };
 }
 
 function checkAgents(core: RuntimeCore, graph: AnyGraph, { clientTools }: Options): void {

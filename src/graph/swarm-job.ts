@@ -1,20 +1,30 @@
-import type { ActiveRun } from '../agent/active-run.ts';
 import type { AnyAgent } from '../agent/define-agent.ts';
+import type { Lineage } from '../agent/lineage.ts';
 import type { DecideIndeterminate } from '../agent/run-turn-job.ts';
 import type { OpenSession, SessionJob } from '../agent/session-parts.ts';
 import { type LastOutcome, refusedOutcome } from '../agent/turn-outcome.ts';
+import type { TurnOwner } from '../agent/turn-owner.ts';
 import type { UserPart } from '../ledger/content.ts';
 import type { SessionIdentity } from '../ledger/records.ts';
 import type { DiscoveryOptions } from '../tools/discovery-policy.ts';
 import type { AnyToolSource } from '../tools/tool-source.ts';
+import type { StopCause } from '../turn/stop-signal.ts';
 import type { AnySwarm } from './define-swarm.ts';
 import { SwarmRun } from './swarm-run.ts';
+
+/** Whom a swarm is run for: it is at work between turns as well. */
+export interface SwarmOwner extends TurnOwner {
+  /** Why the run ends, where the stop came while no turn of it was open. */
+  readonly stopCause: StopCause | undefined;
+}
 
 /** A run of a swarm, for the session of its supervisor. */
 export interface SwarmRequest {
   readonly swarm: AnySwarm;
   readonly identity: SessionIdentity;
-  readonly run: ActiveRun;
+  readonly run: SwarmOwner;
+  /** Where the swarm stands below another session. Absent at the root. */
+  readonly lineage?: Lineage;
   /** Hard ceiling of the run, by tool name. */
   readonly boundTools: readonly string[] | undefined;
   /** Tools the run brings along, for its supervisor alone. */

@@ -29,7 +29,7 @@ export function swarmTurn(request: SwarmRequest, extras: TurnExtras): TurnReques
   return {
     agent,
     identity,
-    lineage: rootLineage(agent),
+    lineage: request.lineage ?? rootLineage(agent),
     run: extras.owner,
     boundTools: intersection(request.boundTools, extras.ceiling),
     clientSources,
