@@ -174,9 +174,7 @@ async function pathOf(reading: Reading): Promise<readonly TransitionRecord[]> {
   const seen = searchParams.has('seq') ? [] : ring.ofInstance(id);
   if (seen[0]?.from === START_STATE) return seen;
   const source = await factsOf(reading);
-  const path = await source.path(id, Number(searchParams.get('seq') ?? Number.POSITIVE_INFINITY));
-  // When the machine was taken through it says nothing of when it was.
-  return path.map((record) => ({ ...record, at: 0 }));
+  return source.path(id, Number(searchParams.get('seq') ?? Number.POSITIVE_INFINITY));
 }
 
 function answerFile(response: ServerResponse, { type, body }: PageFile): void {

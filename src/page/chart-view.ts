@@ -46,16 +46,12 @@ export function createChartView(store: Store): View {
     ),
     render() {
       const node = store.selectedNode;
-      const layout = chartOf(store, node);
+      const machine = machineOf(store, node);
+      const layout = machine?.layout;
       pathPane.hidden = layout === undefined;
-      if (node === undefined || layout === undefined) {
+      if (node === undefined || machine === undefined || layout === undefined) {
         fill(title, node === undefined ? 'Nothing selected' : node.name);
-        fill(
-          about,
-          node === undefined
-            ? 'Choose an agent, turn, step or call in the tree.'
-            : 'A node of a graph has no machine of its own: look at its agent.',
-        );
+        fill(about, node === undefined ? 'Choose an agent, turn, step or call in the tree.' : '');
         fill(canvas);
         fill(steps);
         drawnKind = undefined;
@@ -68,11 +64,11 @@ export function createChartView(store: Store): View {
         drawnKind = layout.id;
         painted = '';
       }
-      const path = paths.of(node);
-      const key = `${node.id} ${path.state} ${path.moves.length} ${store.past?.cursor}`;
+      const path = paths.of(node, machine.instance);
+      const key = `${machine.instance} ${node.name} ${path.state} ${path.moves.length} ${store.past?.cursor}`;
       if (key === painted || drawn === undefined) return;
       painted = key;
-      canvas.dataset['instance'] = node.id;
+      canvas.dataset['instance'] = machine.instance;
       fill(title, node.name, ' ', el('span', { class: 'muted' }, layout.id));
       fill(about, layout.states.find(({ name }) => name === path.state)?.description ?? layout.description);
       paint(drawn, path);
@@ -82,34 +78,42 @@ export function createChartView(store: Store): View {
   };
 }
 
-function chartOf(store: Store, node: ActorNode | undefined): ChartLayout | undefined {
+/** The machine that a row is about. */
+interface ShownMachine {
+  readonly instance: string;
+  readonly layout: ChartLayout;
+}
+
+/** A work of a graph has no machine of its own: it is one that looks after all of them. */
+function machineOf(store: Store, node: ActorNode | undefined): ShownMachine | undefined {
   if (node === undefined) return undefined;
-  const isGraph =
-    node.kind === 'session' && node.children.some((id) => store.model.nodes.get(id)?.kind === 'node');
-  const id = isGraph ? 'graph-supervisor' : CHART_OF[node.kind];
-  return (
-    store.charts.find((chart) => chart.id === id) ??
-    store.charts.find((chart) => chart.id === CHART_OF[node.kind])
-  );
+  const isGraph = store.model.nodes.get(node.session)?.facts.isGraph === true;
+  const ofGraph = node.kind === 'node' || (isGraph && node.kind === 'turn');
+  const kind = ofGraph ? 'graph-supervisor' : CHART_OF[node.kind];
+  const layout = store.charts.find(({ id }) => id === kind);
+  if (layout === undefined) return undefined;
+  if (node.kind !== 'node') return { instance: node.id, layout };
+  const turn = node.events.at(-1)?.turn ?? `${node.session}.1`;
+  return { instance: isGraph ? turn : `${node.session}.graph`, layout };
 }
 
 /** Paths as they were seen live, else as the server finds them in the ledger. */
-function createPaths(store: Store): { of(node: ActorNode): Path } {
+function createPaths(store: Store): { of(node: ActorNode, id: string): Path } {
   let asked = '';
   let answer: readonly Move[] = [];
   return {
-    of(node) {
-      const live = store.movesOf(node.id);
+    of(node, id) {
+      const live = store.movesOf(id);
       const isWhole = store.past === undefined && live[0]?.from === '(start)';
-      if (isWhole) return pathOf(live, store.machineState(node.id));
+      if (isWhole) return pathOf(live, store.machineState(id));
       const seq = store.past === undefined ? undefined : lastSeq(store, node.session);
       // A machine that lives here has moved on since it was asked for; facts say when the others did.
-      const key = `${node.id} ${seq ?? `live ${node.state} ${node.events.length} ${live.length}`}`;
+      const key = `${id} ${seq ?? `live ${node.state} ${node.events.length} ${live.length}`}`;
       if (key !== asked) {
-        const isOther = !asked.startsWith(`${node.id} `);
+        const isOther = !asked.startsWith(`${id} `);
         asked = key;
         if (isOther) answer = [];
-        fetchPath(node.id, seq).then(
+        fetchPath(id, seq).then(
           (moves) => {
             if (asked !== key) return;
             answer = moves;
@@ -118,7 +122,7 @@ function createPaths(store: Store): { of(node: ActorNode): Path } {
           () => undefined,
         );
       }
-      return pathOf(answer, store.machineState(node.id));
+      return pathOf(answer, store.machineState(id));
     },
   };
 }

@@ -34,6 +34,7 @@ function applySession(session: ActorNode, event: RunEvent): void {
   session.events.push(event);
   if (event.type === 'session.opened') {
     session.state = 'idle';
+    session.facts.isGraph = event.data.kind === 'graph';
     session.startedAt = timeOf(event);
     if (event.data.origin !== undefined) session.facts.origin = event.data.origin;
   }

@@ -57,6 +57,8 @@ export interface NodeFacts {
   request?: string;
   args?: unknown;
   result?: unknown;
+  /** Of a session: it is a graph, and its turns have the machine of one. */
+  isGraph?: boolean;
   /** Of a session that was forked: where from. */
   origin?: { readonly session: string; readonly seq: number };
   /** Of a turn: what happened to it as a whole. */
