@@ -280,22 +280,29 @@ async function recover(core: RuntimeCore, sessionId: string | undefined): Promis
   const ledger = await core.ledger;
   const all = await ledger.listOpen();
   const open = sessionId === undefined ? all : withinTree(all, sessionId);
-  const yielded = (await ledger.sessions()).filter(
-    (one) => one.openTurn === undefined && mayHaveYielded(core, one, sessionId),
-  );
+  const sessions = await ledger.sessions();
+  const ids = new Set(sessions.map((one) => one.sessionId));
+  const tree = sessionId === undefined ? sessions : withinTree(sessions, sessionId);
+  const gaveWay = tree.filter((one) => one.openTurn === undefined && mayHaveGivenWay(core, one, sessionId));
   const reports = await Promise.all(
-    [...yielded, ...open].map(async (one) => reportOf(await ledger.read(one.sessionId), one.owned)),
+    [...gaveWay, ...open].map(async (one) =>
+      reportOf(await ledger.read(one.sessionId), one.owned, (id) => ids.has(id)),
+    ),
   );
   return reports.filter((report) => report !== undefined);
 }
 
-/** Between two turns of a swarm no turn is open: whether its run is over is said by its facts alone. */
-function mayHaveYielded(
+/**
+ * Between two turns of a swarm, and before the turn of an agent that takes over, no turn is open: whether the run is
+ * over is said by its facts alone.
+ */
+function mayHaveGivenWay(
   core: RuntimeCore,
   { sessionId, agent }: SessionSummary,
   wanted: string | undefined,
 ): boolean {
-  return wanted === undefined ? core.definitions.get(agent)?.kind === 'swarm' : sessionId === wanted;
+  if (sessionId === wanted || (core.agents.get(agent)?.handoffs.length ?? 0) > 0) return true;
+  return wanted === undefined && core.definitions.get(agent)?.kind === 'swarm';
 }
 
 async function abandon(core: RuntimeCore, sessionId: string, reason: string): Promise<void> {

@@ -17,7 +17,7 @@ export interface RecoveryReport {
   /** A live process, this one or another, has the session: nothing to recover. */
   readonly owned: boolean;
   readonly paused: boolean;
-  /** Its last turn gave way to a schedule, and nobody looks after that: `resume` goes on with it. */
+  /** Its last turn gave way to a schedule, or to an agent that has not begun: `resume` goes on with it. */
   readonly gaveWay?: true;
   /** Steps that were begun. */
   readonly steps: number;
@@ -37,11 +37,18 @@ export interface RecoveryReport {
   readonly steering: number;
 }
 
-/** The report of a session with an open turn; `undefined` when there is none. */
-export function reportOf(records: readonly LedgerRecord[], owned: boolean): RecoveryReport | undefined {
+/**
+ * The report of a session with an open turn, or one that gave way to a turn that has not begun; `undefined` when there
+ * is none. `exists` says which sessions there are; by default all that are named.
+ */
+export function reportOf(
+  records: readonly LedgerRecord[],
+  owned: boolean,
+  exists: (session: string) => boolean = () => true,
+): RecoveryReport | undefined {
   const facts = foldSession(records);
   const first = records[0];
-  const turn = facts.openTurn ?? yieldedTurn(facts, records);
+  const turn = facts.openTurn ?? yieldedTurn(facts, records) ?? handedOverTurn(facts, exists);
   if (turn === undefined || first === undefined) return undefined;
   const calls = [...turn.calls.values()];
   const step = turn.steps.at(-1);
@@ -71,6 +78,18 @@ export function reportOf(records: readonly LedgerRecord[], owned: boolean): Reco
 function yieldedTurn({ turns }: SessionFacts, records: readonly LedgerRecord[]): TurnFacts | undefined {
   const last = turns.at(-1);
   return last?.closed?.data.status === 'yielded' && !wasStoppedAfter(last.closed, records) ? last : undefined;
+}
+
+/** The last turn of a session that handed over to one that was never opened. */
+function handedOverTurn(
+  { turns }: SessionFacts,
+  exists: (session: string) => boolean,
+): TurnFacts | undefined {
+  const last = turns.at(-1);
+  const { handoff, closed } = last ?? {};
+  return handoff !== undefined && closed?.data.status === 'handed-off' && !exists(handoff.data.child)
+    ? last
+    : undefined;
 }
 
 /** Whether everything of a schedule was stopped after a turn: that is how a run ends between two of them. */

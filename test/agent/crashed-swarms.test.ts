@@ -105,8 +105,8 @@ async function crashAt(skip: number, when: 'before' | 'after'): Promise<void> {
     indeterminate: () => ({ settle: 'settled by hand' }),
   }).result;
   const sessions = await ledger.sessions();
-  const isOver = sessions.length === 0 || (open.length === 0 && sessions.length === 4);
-  if (isOver && result.status !== 'completed') {
+  // What is not over is told of, wherever between two of its turns it was left.
+  if (open.length === 0) {
     const kind = sessions.length === 0 ? 'unknown-session' : 'nothing-to-resume';
     expect(result, at).toMatchObject({ status: 'failed', error: { kind } });
   } else {
