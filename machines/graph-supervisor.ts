@@ -9,8 +9,10 @@ export interface GraphSupervisorInput {
   /** The turn of a graph in code, or the session whose supervisor schedules. */
   readonly graphId: string;
   readonly turnId?: string;
-  /** Works that were entered by an earlier process and are not settled; default 0. */
+  /** Works that are under way as it starts; default 0. */
   readonly runningWorks?: number;
+  /** Works that settled in an earlier process; default 0. */
+  readonly settledWorks?: number;
 }
 
 /** Small facts of a graph. Works and operators are data of the runtime; the machine knows their numbers. */
@@ -135,7 +137,7 @@ export const graphSupervisorMachine = graphSetup.createMachine({
     revision: 0,
     runningWorks: input.runningWorks ?? 0,
     parkedWorks: 0,
-    settledWorks: 0,
+    settledWorks: input.settledWorks ?? 0,
     passes: 0,
     closeReason: null,
     failureKind: null,

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { GraphSupervisorEvent } from '../../machines/graph-supervisor.ts';
 import { ceilingIn, type checkCeiling, sessionOpened } from '../agent/ceiling.ts';
 import { type Lineage, limitsWithin } from '../agent/lineage.ts';
 import type { DecideIndeterminate } from '../agent/run-turn-job.ts';
@@ -18,6 +19,7 @@ import { readGraphInput } from './graph-input.ts';
 import { GraphRun } from './graph-run.ts';
 import { ChangeSignal, type GraphScope, type RunNested } from './graph-scope.ts';
 import { Schedule } from './schedule.ts';
+import { isSettled } from './work-state.ts';
 import { WorkValues } from './work-values.ts';
 
 /** A run of a graph, for its session. */
@@ -101,7 +103,14 @@ async function openGraph(
     await turnOpened(session, request, { turnId, ordinal, input: gate.subject.input }),
   ]);
   const schedule = new Schedule(identity.session);
-  return drive(session, request, { turnId, schedule, ceiling, input: value.value, known: new Map() });
+  return drive(session, request, {
+    turnId,
+    schedule,
+    ceiling,
+    input: value.value,
+    known: new Map(),
+    isResumed: false,
+  });
 }
 
 async function turnOpened(
@@ -173,7 +182,14 @@ async function resumeGraph(session: OpenSession, request: GraphRequest): Promise
   for (const record of await parts.ledger.read(identity.session)) {
     if (record.turn === turn.turnId) schedule.apply(record);
   }
-  const opening = { turnId: turn.turnId, schedule, ceiling, input: value.value, known: turn.children };
+  const opening = {
+    turnId: turn.turnId,
+    schedule,
+    ceiling,
+    input: value.value,
+    known: turn.children,
+    isResumed: true,
+  };
   return drive(session, request, opening, wider);
 }
 
@@ -189,6 +205,7 @@ async function takeUpRun(
 
 interface Opening extends Pick<GraphScope, 'turnId' | 'schedule' | 'ceiling' | 'known'> {
   readonly input: unknown;
+  readonly isResumed: boolean;
 }
 
 async function drive(
@@ -233,7 +250,8 @@ function scopeOf(session: OpenSession, request: GraphRequest, opening: Opening):
     parentId: identity.session,
     rootId: log.identity.root,
     session: identity.session,
-    input: { graphId: graph.name, turnId },
+    input: { graphId: graph.name, turnId, settledWorks: settledWorks(schedule) },
+    ...(opening.isResumed ? { replay: eventsBefore(schedule) } : {}),
   });
   const changes = new ChangeSignal();
   const onStop = (cause: StopCause) => {
@@ -264,6 +282,18 @@ function scopeOf(session: OpenSession, request: GraphRequest, opening: Opening):
     known: opening.known,
     child: (event) => session.child(event),
   };
+}
+
+/** Brings the machine of a run that is taken up to where it lies in the ledger. */
+function eventsBefore({ revision }: Schedule): readonly GraphSupervisorEvent[] {
+  if (revision === 0) return [];
+  return [{ type: 'UPDATED', revision }, { type: 'PASS_DONE' }, { type: 'PAUSED', reason: 'indeterminate' }];
+}
+
+function settledWorks({ works }: Schedule): number {
+  let settled = 0;
+  for (const { status } of works.values()) if (isSettled(status)) settled += 1;
+  return settled;
 }
 
 function limitsOf({ graph, lineage, run }: GraphRequest, parts: SessionParts) {

@@ -17,12 +17,12 @@ import { createToolSpy } from '../support/tool-spy.ts';
 
 /** Rows that no graph in code takes: its schedule is there before anything else happens to it. */
 const UNREACHED = [
+  // A run that is taken up begins where its facts left it.
+  'graph-supervisor: empty RESUMED reconciling',
   'graph-supervisor: waiting UPDATED reconciling',
   'graph-supervisor: reconciling UPDATED reconciling',
   // A work that waits for a person waits no longer before it settles.
   'graph-supervisor: waiting WORK_SETTLED reconciling',
-  // What was paused comes back in another instance.
-  'graph-supervisor: paused RESUMED reconciling',
 ];
 
 interface Heard {
@@ -139,7 +139,8 @@ describe('hooks of graphs', { timeout: 10_000 }, () => {
     'HK-01 fire once for each transition with a row, and for no other: %s',
     async (_, scenario) => {
       const { told, transitions } = await hear(scenario);
-      const expected = transitions.filter(isOfGraph).flatMap((record) => {
+      const live = transitions.filter((record) => isOfGraph(record) && record.replayed !== true);
+      const expected = live.flatMap((record) => {
         const row = rowOf(record);
         return row === undefined ? [] : [`${record.id} ${record.seq} ${row.hook}`];
       });

@@ -187,7 +187,7 @@ export const agentSample: Sample<'agent'> = {
 export const graphSupervisorSample: Sample<'graph-supervisor'> = {
   kind: 'graph-supervisor',
   machine: graphSupervisorMachine,
-  inputs: [{ graphId: 's-1.1' }, { graphId: 's-1.1', turnId: 's-1.1', runningWorks: 1 }],
+  inputs: [{ graphId: 's-1.1' }, { graphId: 's-1.1', turnId: 's-1.1', runningWorks: 1, settledWorks: 2 }],
   events: [
     { type: 'UPDATED', revision: 1 },
     { type: 'WORK_STARTED', work: 'w' },
