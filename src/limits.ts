@@ -223,6 +223,16 @@ export const NATS_LIMITS = {
   /** Time a message to an owner waits at most, and time its answer is remembered. */
   mailboxMs: 7 * 86_400_000,
   replyMs: 86_400_000,
+  /** Silence of a worker after which its turn is given to another. */
+  ackWaitMs: 30_000,
+  /** Pause before a turn that cannot be worked on now is offered again. */
+  redeliverMs: 2_000,
+  /** Times a turn is taken up without getting any further; it is given up then. */
+  claimsWithoutProgress: 3,
+  /** Time a turn waits in the queue at most, turns that wait, and time dead ones are kept. */
+  queueMs: 86_400_000,
+  queuedTurns: 100_000,
+  deadLetterMs: 30 * 86_400_000,
 } as const;
 
 /** Bounds of one MCP server. They belong to a server, not to a run, and are options of the server. */

@@ -45,6 +45,11 @@ export type { ProvisionOptions } from './streams.ts';
 export { type JetStreamLedgerOptions, jetstreamLedger } from './jet-stream-ledger.ts';
 export type { LedgerStreamOptions } from './ledger-streams.ts';
 
+// work on turns
+
+export { type Enqueued, type EnqueueOptions, enqueueTurn } from './work-queue.ts';
+export { startWorker, type Worker, type WorkerCounts, type WorkerOptions } from './worker.ts';
+
 // subjects
 
 export {

@@ -11,6 +11,7 @@ export interface JetStreamFault {
 /** Numbers of faults that something hangs on. */
 export const FAULT = {
   streamNotFound: 10059,
+  consumerNotFound: 10014,
   noMessage: 10037,
   messageTooLarge: 10054,
   wrongLastSequence: 10071,

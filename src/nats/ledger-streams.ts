@@ -13,6 +13,11 @@ export const OWNER_STREAM = 'SWM_OWN';
 /** Bucket of the artifacts that records refer to. They live as long as the records, unlike those of events. */
 export const LEDGER_BUCKET = 'SWM_LAR';
 
+/** Turns that wait for a worker, at most one of each session. */
+export const QUEUE_STREAM = 'SWM_Q';
+/** What no worker could bring to an end. */
+export const DEAD_LETTER_STREAM = 'SWM_DLQ';
+
 /** Options of {@link planLedgerStreams}. */
 export interface LedgerStreamOptions {
   /** First token of every subject. Default `swm`. */
@@ -88,6 +93,43 @@ export function planLedgerStreams(options: LedgerStreamOptions = {}): readonly S
         allow_rollup_hdrs: true,
       },
       wished,
+    },
+  ];
+}
+
+/** The streams of workers on a ledger. */
+export function planWorkerStreams(options: LedgerStreamOptions = {}): readonly StreamPlan[] {
+  const { subjectRoot = 'swm', replicas = 1 } = options;
+  const common = { storage: 'file', num_replicas: replicas, max_bytes: GIB };
+  return [
+    {
+      name: QUEUE_STREAM,
+      purpose: 'turns that wait for a worker',
+      required: {
+        ...common,
+        subjects: [`${subjectRoot}.v1.*.q.turn.*.*`],
+        retention: 'workqueue',
+        discard: 'new',
+        max_msgs: NATS_LIMITS.queuedTurns,
+        max_age: NATS_LIMITS.queueMs * NANOS_PER_MS,
+        // A turn counts until it is acknowledged: the next one of its session is refused as long.
+        max_msgs_per_subject: 1,
+        discard_new_per_subject: true,
+        duplicate_window: NATS_LIMITS.ledgerDuplicateWindowMs * NANOS_PER_MS,
+      },
+      wished: { metadata: { 'swm.schema': '1' } },
+    },
+    {
+      name: DEAD_LETTER_STREAM,
+      purpose: 'turns that came to no end',
+      required: {
+        ...common,
+        subjects: [`${subjectRoot}.v1.*.dlq.*.*`],
+        retention: 'limits',
+        discard: 'old',
+        max_age: NATS_LIMITS.deadLetterMs * NANOS_PER_MS,
+      },
+      wished: { metadata: { 'swm.schema': '1' } },
     },
   ];
 }

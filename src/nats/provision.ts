@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { NatsClient } from './client.ts';
 import { askJetStream, FAULT, rejection } from './jet-stream-api.ts';
-import { type LedgerStreamOptions, planLedgerStreams } from './ledger-streams.ts';
+import { type LedgerStreamOptions, planLedgerStreams, planWorkerStreams } from './ledger-streams.ts';
 import { assertKeepsLedger } from './server-fit.ts';
 import { type ProvisionOptions, planStreams, type StreamPlan, type StreamSetting } from './streams.ts';
 
@@ -45,7 +45,7 @@ export async function provision(
   client: NatsClient,
   options: ProvisionOptions &
     LedgerStreamOptions & {
-      /** The streams of a ledger too. Default false. */
+      /** The streams of a ledger too, and of workers on it. Default false. */
       readonly ledger?: boolean;
       readonly dryRun?: boolean;
       readonly signal?: AbortSignal;
@@ -55,7 +55,10 @@ export async function provision(
   await client.connected(signal);
   // Before anything is made: an old server would make streams that are no use.
   if (ledger) assertKeepsLedger(client.server);
-  const plans = [...planStreams(plan), ...(ledger ? planLedgerStreams(plan) : [])];
+  const plans = [
+    ...planStreams(plan),
+    ...(ledger ? [...planLedgerStreams(plan), ...planWorkerStreams(plan)] : []),
+  ];
   const streams: StreamReport[] = [];
   for (const wanted of plans) streams.push(await settleStream(client, wanted, dryRun, signal));
   const { version = 'unknown', apiLevel = 0 } = client.server ?? {};

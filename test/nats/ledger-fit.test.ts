@@ -49,7 +49,7 @@ describe.skipIf(isNatsMissing())('the streams of a ledger', () => {
     });
     await using admin = connectNats(empty.url);
     const { streams, verdict } = await provision(admin, { ledger: true });
-    expect(streams.map(({ state }) => state)).toEqual(Array.from({ length: 6 }, () => 'created'));
+    expect(streams.map(({ state }) => state)).toEqual(Array.from({ length: 8 }, () => 'created'));
     expect(verdict).toBe('ready');
     await (await jetstreamLedger({ connection: empty.url })).close();
   });

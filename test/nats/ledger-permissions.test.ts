@@ -1,8 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { defineAgent } from '../../src/agent/define-agent.ts';
+import { openaiCompatible } from '../../src/model/open-ai-compatible.ts';
 import { connectNats } from '../../src/nats/client.ts';
 import { jetstreamLedger } from '../../src/nats/jet-stream-ledger.ts';
 import { provision } from '../../src/nats/provision.ts';
+import { enqueueTurn } from '../../src/nats/work-queue.ts';
+import { startWorker } from '../../src/nats/worker.ts';
+import { createRuntime } from '../../src/runtime.ts';
 import { commit, note, notesOf, rootSession, take } from '../../src/testing/ledger-samples.ts';
+import { reply } from '../../src/testing/reply.ts';
+import { scriptedServer } from '../../src/testing/scripted-server.ts';
 import { isNatsMissing, type NatsServer, startNatsServer } from '../support/nats-server.ts';
 
 describe.skipIf(isNatsMissing())('a ledger under the users of nats.conf', () => {
@@ -38,6 +45,32 @@ describe.skipIf(isNatsMissing())('a ledger under the users of nats.conf', () => 
     expect(await sent).toEqual({ type: 'accepted', body: null });
     await writer.release();
     expect((await other.acquire(rootSession('s-1'))).epoch).toBe(2);
+  });
+
+  it('NB-10 a worker can queue turns and work on them', async () => {
+    const provider = await scriptedServer({ script: [reply().text('Done.')] });
+    onTestFinished(() => provider.close());
+    const clerk = defineAgent({
+      name: 'clerk',
+      instructions: 'Answer.',
+      model: openaiCompatible({ baseURL: provider.baseURL, model: 'scripted' }),
+    });
+    const connection = server.urlOf('worker');
+    await using client = connectNats(connection);
+    await client.connected(AbortSignal.timeout(10_000));
+    const ledger = await jetstreamLedger({ connection: client });
+    const agents = { clerk };
+    await using runtime = createRuntime({ ledger, agents });
+    await using worker = await startWorker({ connection: client, runtime, ledger, agents });
+    const turn = { run: 'r-1', session: 's-q', target: 'clerk', input: 'Go.' };
+    expect(await enqueueTurn(client, turn)).toEqual({ type: 'queued', isRepeated: false });
+    await expect.poll(() => worker.counts(), { timeout: 20_000 }).toMatchObject({ worked: 1 });
+    expect(
+      await enqueueTurn(client, { ...turn, run: 'r-2', session: 's-q2', target: 'nobody' }),
+    ).toMatchObject({
+      type: 'queued',
+    });
+    await expect.poll(() => worker.counts(), { timeout: 20_000 }).toMatchObject({ dead: 1 });
   });
 
   it.each(['observer', 'operator', 'approver'])('NB-10 an %s cannot open a ledger', async (user) => {

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { SwarmError } from '../errors.ts';
+import { isSessionId } from '../ids.ts';
+import { type JsonValue, jsonValueSchema } from '../ledger/content.ts';
+import type { NatsClient } from './client.ts';
+import { FAULT, faultIn, readJson, rejection } from './jet-stream-api.ts';
+import { createSubjects, encodeToken, type SubjectOptions, WIRE_VERSION } from './subjects.ts';
+
+const id = z.string().refine(isSessionId, 'not an id');
+
+/** A turn that is to be run: which definition, in which session, on what. */
+export const queuedTurnSchema = z.object({
+  v: z.literal(1),
+  /** Id of the run. The same one again is the same turn. */
+  run: id,
+  session: id,
+  /** Name of the definition in the registry of the worker. */
+  target: z.string().min(1).max(256),
+  input: jsonValueSchema,
+});
+
+/** One entry of the queue. */
+export type QueuedTurn = z.infer<typeof queuedTurnSchema>;
+
+/** What became of an attempt to queue a turn. */
+export type Enqueued =
+  /** `isRepeated`: it was there already. */
+  | { readonly type: 'queued'; readonly isRepeated: boolean }
+  /** Another turn of the session waits or is being worked on. */
+  | { readonly type: 'busy' };
+
+/** The subjects of the queue of one namespace. */
+export interface QueueSubjects {
+  turn(pool: string, session: string): string;
+  turns(pool: string): string;
+  /** `source` is what a dead letter came from, `reason` a word for why. */
+  deadLetter(source: string, reason: string): string;
+}
+
+/** @throws SwarmError 'invalid-definition' for a `subjectRoot` that cannot be one */
+export function createQueueSubjects(options: SubjectOptions): QueueSubjects {
+  const { ns } = createSubjects(options);
+  const base = `${options.subjectRoot ?? 'swm'}.${WIRE_VERSION}.${encodeToken(ns)}`;
+  return {
+    turn: (pool, session) => `${base}.q.turn.${encodeToken(pool)}.${encodeToken(session)}`,
+    turns: (pool) => `${base}.q.turn.${encodeToken(pool)}.*`,
+    deadLetter: (source, reason) => `${base}.dlq.${encodeToken(source)}.${encodeToken(reason)}`,
+  };
+}
+
+/** Where and what to queue. */
+export interface EnqueueOptions extends SubjectOptions {
+  /** Default `default`. */
+  readonly pool?: string;
+  readonly run: string;
+  readonly session: string;
+  readonly target: string;
+  readonly input: JsonValue;
+}
+
+/**
+ * Queues a turn for the workers of a pool. Resolves when it is stored; doing it again with the same `run` is safe.
+ * @throws SwarmError 'invalid-input', 'nats-unavailable', 'nats-rejected'
+ */
+export async function enqueueTurn(client: NatsClient, options: EnqueueOptions): Promise<Enqueued> {
+  const { pool = 'default', run, session, target, input } = options;
+  const turn = queuedTurnSchema.safeParse({ v: 1, run, session, target, input });
+  if (!turn.success) throw new SwarmError('invalid-input', `not a turn: ${z.prettifyError(turn.error)}`);
+  const subject = createQueueSubjects(options).turn(pool, session);
+  const payload = Buffer.from(JSON.stringify(turn.data), 'utf8');
+  // The stream is that of all namespaces: an id is one of its subject.
+  const headers = { 'Nats-Msg-Id': `${subject}:${run}` };
+  const answer = readJson((await client.request(subject, payload, { headers })).data);
+  const fault = faultIn(answer);
+  if (fault === undefined) {
+    const isRepeated = typeof answer === 'object' && answer !== null && 'duplicate' in answer;
+    return { type: 'queued', isRepeated };
+  }
+  if (fault.code === FAULT.notStored && fault.description.includes('per subject')) return { type: 'busy' };
+  throw rejection(`queueing a turn of ${session}`, fault);
+}

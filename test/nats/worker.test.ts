@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { LedgerRecord } from '../../src/ledger/records.ts';
+import { connectNats, type NatsClient } from '../../src/nats/client.ts';
+import { askJetStream } from '../../src/nats/jet-stream-api.ts';
+import { enqueueTurn } from '../../src/nats/work-queue.ts';
+import { reply } from '../../src/testing/reply.ts';
+import { scriptedServer } from '../../src/testing/scripted-server.ts';
+import { startProgram } from '../support/child-process.ts';
+import { violationsOf } from '../support/invariants.ts';
+import { isNatsMissing, type NatsServer } from '../support/nats-server.ts';
+import { ofType } from '../support/run-events.ts';
+import { freshNamespace, openLedgerOn, startLedgerServer } from './ledger-server.ts';
+
+const WITHIN = { timeout: 40_000, interval: 50 };
+
+describe.skipIf(isNatsMissing())('workers', () => {
+  let server: NatsServer;
+  let client: NatsClient;
+  beforeAll(async () => {
+    server = await startLedgerServer();
+    client = connectNats(server.url);
+    await client.connected(AbortSignal.timeout(10_000));
+  });
+  afterAll(async () => {
+    await client.close();
+    await server[Symbol.asyncDispose]();
+  });
+
+  async function providerOf(...script: ReturnType<typeof reply>[]) {
+    const provider = await scriptedServer({ script });
+    onTestFinished(() => provider.close());
+    return provider;
+  }
+
+  const start = (ns: string, baseURL: string) =>
+    startProgram('programs/queue-worker.ts', [`${server.url}#${ns}`, baseURL]);
+
+  const enqueue = (ns: string, session: string, run: string, input = 'Go.') =>
+    enqueueTurn(client, { ns, session, run, target: 'payer', input });
+
+  async function closedTurns(ledger: Ledger, session: string): Promise<readonly LedgerRecord[]> {
+    return ofType(await ledger.read(session), 'turn.closed');
+  }
+
+  async function waiting(ns: string): Promise<unknown> {
+    const question = { subjects_filter: `swm.v1.${ns}.q.turn.>` };
+    const answer = await askJetStream(client, 'STREAM.INFO.SWM_Q', question);
+    return answer.type === 'answer' ? Object.keys(stateIn(answer.body)) : answer;
+  }
+
+  test('a queued turn is run once, however often it is queued', async () => {
+    const ns = freshNamespace();
+    const provider = await providerOf(reply().call('pay', { id: 'a' }), reply().text('Paid.'));
+    const ledger = await openLedgerOn(server, { ns });
+    expect(await enqueue(ns, 's-1', 'r-1')).toEqual({ type: 'queued', isRepeated: false });
+    expect(await enqueue(ns, 's-1', 'r-1')).toEqual({ type: 'queued', isRepeated: true });
+    expect(await enqueue(ns, 's-1', 'r-2')).toEqual({ type: 'busy' });
+    const worker = start(ns, provider.baseURL);
+    await worker.said('entered pay a');
+    await expect.poll(async () => (await closedTurns(ledger, 's-1')).length, WITHIN).toBe(1);
+    await expect.poll(() => waiting(ns), WITHIN).toEqual([]);
+    // Beyond the memory of the queue: the ledger knows it.
+    await askJetStream(client, 'STREAM.PURGE.SWM_Q');
+    await enqueueTurn(client, { ns, session: 's-1', run: 'r-1', target: 'payer', input: 'again' });
+    worker.process.kill('SIGTERM');
+    await worker.said('drained');
+    const records = await ledger.read('s-1');
+    expect(ofType(records, 'turn.opened').map(({ data }) => data.run)).toEqual(['r-1']);
+    expect(violationsOf({ records })).toEqual([]);
+  });
+
+  test('NB-12 the turn of a killed worker is finished by another, no tool entered twice', async () => {
+    const ns = freshNamespace();
+    const step = reply().call('pay', { id: 'a' });
+    const provider = await providerOf(step, reply().text('Pa').stall(), reply().text('Paid.'));
+    const ledger = await openLedgerOn(server, { ns });
+    await enqueue(ns, 's-1', 'r-1');
+    const first = start(ns, provider.baseURL);
+    await first.said('entered pay a');
+    await expect.poll(() => provider.requests.length, WITHIN).toBe(2);
+    const second = start(ns, provider.baseURL);
+    await second.said('ready');
+    await first.kill();
+    const killedAt = performance.now();
+    await expect.poll(async () => (await closedTurns(ledger, 's-1')).length, WITHIN).toBe(1);
+    // The lease of these workers is 3 s.
+    expect(performance.now() - killedAt).toBeLessThan(5_000);
+    await expect.poll(() => waiting(ns), WITHIN).toEqual([]);
+    await second.kill();
+    await expect(second.said('entered')).rejects.toThrow('ended without');
+    const records = await ledger.read('s-1');
+    expect(ofType(records, 'turn.closed')[0]?.data.status).toBe('completed');
+    expect(ofType(records, 'tool.dispatched')).toHaveLength(1);
+    expect(violationsOf({ records })).toEqual([]);
+  });
+
+  test('NB-12 a call whose outcome a killed worker took with it is left in doubt', async () => {
+    const ns = freshNamespace();
+    const provider = await providerOf(reply().call('stall', { id: 'a' }));
+    const ledger = await openLedgerOn(server, { ns });
+    await enqueue(ns, 's-1', 'r-1');
+    const first = start(ns, provider.baseURL);
+    await first.said('entered stall a');
+    await first.kill();
+    const second = start(ns, provider.baseURL);
+    const indeterminate = async () => ofType(await ledger.read('s-1'), 'tool.indeterminate').length;
+    await expect.poll(indeterminate, WITHIN).toBe(1);
+    await expect.poll(() => waiting(ns), WITHIN).toEqual([]);
+    await second.kill();
+    await expect(second.said('entered')).rejects.toThrow('ended without');
+    expect(provider.requests).toHaveLength(1);
+  });
+
+  test('NB-15 a turn that kills its workers is given up and is a dead letter', async () => {
+    const ns = freshNamespace();
+    const provider = await providerOf(reply().text('never'));
+    const ledger = await openLedgerOn(server, { ns });
+    await enqueue(ns, 's-1', 'r-1', 'poison');
+    let deaths = 0;
+    const letters = async () => (await ledgerOf(ns)).length;
+    while ((await letters()) === 0) {
+      const worker = start(ns, provider.baseURL);
+      await worker.said('ready');
+      await Promise.race([worker.ended, expect.poll(letters, WITHIN).toBe(1)]);
+      deaths += worker.process.signalCode === 'SIGKILL' ? 1 : 0;
+      expect(deaths).toBeLessThanOrEqual(4);
+    }
+    expect(deaths).toBeGreaterThan(1);
+    const [closed] = ofType(await ledger.read('s-1'), 'turn.closed');
+    expect(closed?.data).toMatchObject({ status: 'interrupted', reason: expect.stringContaining('poison') });
+    await expect.poll(() => waiting(ns), WITHIN).toEqual([]);
+    expect(provider.requests).toHaveLength(0);
+  });
+
+  test('NB-16 SIGTERM lets the turn under way end and claims nothing new', async () => {
+    const ns = freshNamespace();
+    const provider = await providerOf(reply().call('slow', { id: 'a' }), reply().text('Paid.'));
+    const ledger = await openLedgerOn(server, { ns });
+    await enqueue(ns, 's-1', 'r-1');
+    const worker = start(ns, provider.baseURL);
+    await worker.said('entered slow a');
+    worker.process.kill('SIGTERM');
+    await enqueue(ns, 's-2', 'r-2');
+    expect(JSON.parse(await worker.said('drained'))).toMatchObject({ worked: 1 });
+    expect(await worker.ended).toBe(0);
+    expect(ofType(await ledger.read('s-1'), 'turn.closed')[0]?.data.status).toBe('completed');
+    expect(await waiting(ns)).toHaveLength(1);
+    expect(await ledger.read('s-2')).toEqual([]);
+    // Given up at once, not after the lease.
+    expect((await ledger.acquire({ session: 's-1', root: 's-1', agent: 'payer' })).epoch).toBe(2);
+  });
+
+  async function ledgerOf(ns: string): Promise<readonly string[]> {
+    const question = { subjects_filter: `swm.v1.${ns}.dlq.>` };
+    const answer = await askJetStream(client, 'STREAM.INFO.SWM_DLQ', question);
+    return answer.type === 'answer' ? Object.keys(stateIn(answer.body)) : [];
+  }
+});
+
+/** Subjects of a stream with messages, in an answer to a question for them. */
+function stateIn(body: object): object {
+  const { state } = body as { readonly state: { readonly subjects?: object } };
+  return state.subjects ?? {};
+}

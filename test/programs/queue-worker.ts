@@ -1,0 +1,48 @@
+// A worker of a pool in a process of its own: `queue-worker.ts <nats url>#<namespace> <base URL>`. It says on stdout
+// that its tools are entered; SIGTERM drains it. An input with "poison" kills it before the model is asked.
+import { z } from 'zod';
+import { createRuntime, defineAgent, defineTool, openaiCompatible } from '../../src/index.ts';
+import { jetstreamLedger } from '../../src/nats/index.ts';
+import { startWorker } from '../../src/nats/worker.ts';
+
+const [address = '', baseURL = ''] = process.argv.slice(2);
+const [connection = '', ns = ''] = address.split('#');
+const say = (line: string) => process.stdout.write(`${line}\n`);
+
+const tool = (name: string, act: () => Promise<void>) =>
+  defineTool({
+    name,
+    description: `Does ${name}.`,
+    inputSchema: z.object({ id: z.string() }),
+    async execute({ id }, { operationId }) {
+      say(`entered ${name} ${id} ${operationId}`);
+      await act();
+      return `${name} ${id}`;
+    },
+  });
+const payer = defineAgent({
+  name: 'payer',
+  instructions: 'Pay.',
+  model: openaiCompatible({ baseURL, model: 'scripted' }),
+  tools: [
+    tool('pay', async () => {}),
+    tool('slow', () => new Promise((resolve) => setTimeout(resolve, 1_000))),
+    tool('stall', () => new Promise(() => {})),
+  ],
+  hooks: {
+    beforeRequest(request) {
+      if (JSON.stringify(request).includes('poison')) process.kill(process.pid, 'SIGKILL');
+      return undefined;
+    },
+  },
+});
+const agents = { payer };
+const ledger = await jetstreamLedger({ connection, ns, leaseMs: 2_000 });
+const runtime = createRuntime({ ledger, agents });
+const worker = await startWorker({ connection, ns, runtime, ledger, agents, concurrency: 1, leaseMs: 3_000 });
+say('ready');
+process.once('SIGTERM', async () => {
+  await worker.close();
+  say(`drained ${JSON.stringify(worker.counts())}`);
+  await runtime.close();
+});
