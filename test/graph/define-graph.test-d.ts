@@ -2,6 +2,7 @@ import { describe, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
 import { defineAgent } from '../../src/agent/define-agent.ts';
 import { defineGraph, type Graph } from '../../src/graph/define-graph.ts';
+import { defineSwarm } from '../../src/graph/define-swarm.ts';
 import type { Branch } from '../../src/graph/graph-builder.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
@@ -98,6 +99,18 @@ describe('a graph', () => {
     expectTypeOf(outer).toEqualTypeOf<Graph<{ n: number }, number, unknown>>();
     // @ts-expect-error: the inner graph takes an object
     defineGraph({ name: 'g' }).node('inner', inner, { from: 'input' });
+  });
+});
+
+describe('a swarm as a node', () => {
+  const team = defineSwarm({ name: 'team', supervisor: judge, agents: [writer], mode: 'swarm' });
+
+  it('takes text and yields what its supervisor does', () => {
+    const graph = defineGraph({ name: 'g' }).node('team', team, { from: 'input' }).build({ output: 'team' });
+    expectTypeOf(graph).toEqualTypeOf<Graph<string, { good: boolean; text: string }, unknown>>();
+    const verdicts = defineGraph({ name: 'g' }).node('verdict', judge, { from: 'input' });
+    // @ts-expect-error: a swarm takes text, not an object
+    verdicts.node('team', team, { from: 'verdict' });
   });
 });
 
