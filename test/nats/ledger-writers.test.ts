@@ -90,7 +90,7 @@ describe.skipIf(isNatsMissing())('writers of a JetStream ledger', () => {
     const ns = freshNamespace();
     const ledger = await openLedgerOn(server, { ns });
     const args = [server.url, ns, String(SHORT_LEASE_MS), 'append', 's-1'];
-    const child = startProgram('nats/ledger-child.ts', args);
+    const child = startProgram('programs/ledger-on-nats.ts', args);
     await child.said('stored 20');
     await expectError(ledger.acquire(rootSession('s-1')), 'session-owned-elsewhere');
     await child.kill();
@@ -109,7 +109,7 @@ describe.skipIf(isNatsMissing())('writers of a JetStream ledger', () => {
   test('NB-16 a process that closes its ledger gives its sessions up at once', async () => {
     const ns = freshNamespace();
     const ledger = await openLedgerOn(server, { ns });
-    const child = startProgram('nats/ledger-child.ts', [server.url, ns, '60000', 'hold', 's-1']);
+    const child = startProgram('programs/ledger-on-nats.ts', [server.url, ns, '60000', 'hold', 's-1']);
     await child.said('stored 1');
     child.process.kill('SIGTERM');
     expect(await child.ended).toBe(0);

@@ -1,4 +1,4 @@
-// A process with a ledger on a server: `ledger-child.ts URL NS LEASE_MS hold|append SESSION`. `hold` keeps the session
+// A process with a ledger on a server: `ledger-on-nats.ts URL NS LEASE_MS hold|append SESSION`. `hold` keeps the session
 // after one record, `append` appends for ever; each says on stdout what was acknowledged.
 import { jetstreamLedger } from '../../src/nats/jet-stream-ledger.ts';
 import { commit, note, rootSession } from '../../src/testing/ledger-samples.ts';
