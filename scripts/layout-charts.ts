@@ -76,10 +76,16 @@ function layoutChart(machine: AnyStateMachine): ChartLayout {
   });
   const description = machine.root.description ?? '';
   const labelled = withLabels(moves, states);
+  const right = Math.max(
+    ...labelled.flatMap((move) =>
+      move.isSide || move.points.length === 0 ? [] : [move.label[0] + labelWidth(move) / 2],
+    ),
+  );
   return {
     id: machine.id,
     description,
-    width,
+    // Labels may stand beside all that is laid out.
+    width: Math.max(width, round(right)),
     height,
     states,
     moves: labelled,
@@ -198,7 +204,7 @@ function withLabels(moves: readonly ChartMove[], states: readonly ChartState[]):
   const taken: Box[] = states.map(({ x, y, width, height }) => ({ x, y, width, height }));
   return moves.map((move) => {
     if (move.points.length === 0) return move;
-    const width = Math.max(...move.events.map(({ length }) => length)) * LABEL_CHAR_WIDTH + LABEL_SPARE;
+    const width = labelWidth(move);
     const boxes = LABEL_PLACES.flatMap((place) => {
       const [x, y] = pointOn(move.points, place);
       return [0, width / 2 - 4, 4 - width / 2].map((shift): Box => {
@@ -212,6 +218,10 @@ function withLabels(moves: readonly ChartMove[], states: readonly ChartState[]):
     if (!move.isSide) taken.push(best);
     return { ...move, label: at(best.x + width / 2, best.y + LABEL_HEIGHT - 3) };
   });
+}
+
+function labelWidth({ events }: ChartMove): number {
+  return Math.max(...events.map(({ length }) => length)) * LABEL_CHAR_WIDTH + LABEL_SPARE;
 }
 
 /** The point at a share of the length of a line. */

@@ -18,6 +18,8 @@ export function applyEvent(model: Model, event: RunEvent): void {
   model.at = Math.max(model.at, Date.parse(event.ts));
   model.events += 1;
   const session = sessionNode(model, event.session, event);
+  // Whoever spoke of it first may have called it something else.
+  session.name = event.agent;
   linkSession(model, session, event.parent);
   if (event.turn === undefined) applySession(session, event);
   else applyTurn(model, event, event.turn);

@@ -77,6 +77,17 @@ describe('who may ask the page', () => {
     expect((await ask(`${url}api/cancel`, headers)).status).toBe(401);
   });
 
+  it('IN-06 lets nobody look without the token where others reach the page', async () => {
+    const { url } = await shownRuntime({}, { host: '0.0.0.0', token: TOKEN });
+    const base = url.replace(/#.*/, '').replace('0.0.0.0', '127.0.0.1');
+    expect((await ask(base, {})).status).toBe(200);
+    for (const path of ['api/approvals', 'api/path?instance=s', 'api/stream']) {
+      expect((await ask(`${base}${path}`, {})).status).toBe(401);
+    }
+    const authorization = `Bearer ${TOKEN}`;
+    expect((await ask(`${base}api/approvals`, { authorization })).status).toBe(200);
+  });
+
   it.each([
     ['an unknown session', { session: 's-none', text: 'x' }, 'unknown-session'],
     ['an unknown field', { session: 's-1', text: 'x', more: 1 }, 'invalid-input'],
