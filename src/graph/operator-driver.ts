@@ -104,9 +104,9 @@ export class OperatorDriver {
     return this.#running.get(work.work)?.isBlocked ?? this.#left.get(work.work)?.type === 'paused';
   }
 
-  /** Works that wait for a person now. */
+  /** Works that wait for a person now, here or left in the ledger. O(works). */
   blockedWorks(): readonly WorkState[] {
-    return [...this.#running.values()].filter(({ isBlocked }) => isBlocked).map(({ work }) => work);
+    return [...this.schedule.works.values()].filter((work) => this.isBlocked(work));
   }
 
   /** Goes on with what an earlier process claimed or entered, then with the schedule. */

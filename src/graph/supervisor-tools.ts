@@ -186,7 +186,8 @@ async function yieldTo(
   const pending = openWorks(schedule);
   if (!desk.hasNews()) {
     if (pending === 0) return refused('nothing-pending', 'There is nothing to wait for: no work is open');
-    if (driver.isQuiet) {
+    // A person may set a work going that waits for one.
+    if (driver.isQuiet && driver.left.size === 0) {
       return refused('no-checkpoint', 'No open work can go on by itself: nothing would ever wake you');
     }
   }
