@@ -2,12 +2,13 @@ import {
   createRuntime,
   defineAgent,
   defineTool,
+  type Hooks,
   type Ledger,
   memoryLedger,
   type Run,
   sqliteLedger,
 } from 'swarmwright';
-import { type ServeCommandsOptions, sendCommand, serveCommands } from 'swarmwright/nats';
+import { sendCommand, serveCommands } from 'swarmwright/nats';
 import { createGate, reply, scriptedModel } from 'swarmwright/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
@@ -17,7 +18,7 @@ import { eventSeen } from '../support/run-events.ts';
 import { clientOf, startBus, until } from './bus.ts';
 
 /** A turn that stands in a tool until the gate opens, and a service that takes commands for it. */
-async function standing(kind: LedgerKind, options: Partial<ServeCommandsOptions> = {}) {
+async function standing(kind: LedgerKind, { hooks }: { readonly hooks?: Hooks } = {}) {
   const server = await startBus();
   const path = await ledgerPath();
   const ledger = kind === 'memory' ? memoryLedger() : await sqliteLedger({ path });
@@ -30,9 +31,13 @@ async function standing(kind: LedgerKind, options: Partial<ServeCommandsOptions>
   });
   const model = scriptedModel({ script: [reply().call('stand', {}), reply().text('Done.')] });
   const agent = defineAgent({ name: 'stander', instructions: 'Stand.', model, tools: [stand] });
-  const runtime = createRuntime({ ledger, agents: { stander: agent } });
+  const runtime = createRuntime({
+    ledger,
+    agents: { stander: agent },
+    ...(hooks === undefined ? {} : { hooks }),
+  });
   onTestFinished(() => runtime.close());
-  const service = serveCommands({ connection: server.url, runtime, ledger, ...options });
+  const service = serveCommands({ connection: server.url, runtime, ledger });
   onTestFinished(() => service.close());
   const run = runtime.run(agent, 'Stand.');
   await gate.reached;
@@ -143,6 +148,14 @@ describe.skipIf(isNatsMissing())('a command that cannot be carried out', () => {
     await run.result;
     const answer = await sendCommand({ connection: client, session, verb: 'steer', body: { text: 'Go.' } });
     expect(answer).toMatchObject({ accepted: false, code: 'turn-not-open' });
+  });
+
+  it('NB-09 because a gate refused the text is answered with a code, and is no fact', async () => {
+    const hooks = { name: 'house', beforeSteering: () => ({ refuse: 'Not now.' }) };
+    const { client, session, ledger } = await standing('memory', { hooks });
+    const answer = await sendCommand({ connection: client, session, verb: 'steer', body: { text: 'Go.' } });
+    expect(answer).toMatchObject({ accepted: false, code: 'turn-not-open', message: 'Not now.' });
+    expect((await ledger.read(session)).some(({ type }) => type === 'steering.accepted')).toBe(false);
   });
 
   it.each([

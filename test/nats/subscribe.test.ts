@@ -64,9 +64,10 @@ describe.skipIf(isNatsMissing())('a subscriber', () => {
     const server = await startBus();
     await using ledger = memoryLedger();
     const outbox = feed(ledger, natsSink({ connection: server.url, republishAfter: 0 }));
+    const subscription = subscribe({ connection: server.url, from: 'start' });
     const words: string[] = [];
     const done = (async () => {
-      for await (const item of subscribe({ connection: server.url, from: 'start' })) {
+      for await (const item of subscription) {
         words.push(...wordsOf([item]));
         if (words.length === 900) break;
       }
@@ -79,6 +80,7 @@ describe.skipIf(isNatsMissing())('a subscriber', () => {
     }
     await done;
     expect(words).toEqual(Array.from({ length: 900 }, (_, at) => `s-root:${at + 1}`));
+    expect(subscription.counts()).toMatchObject({ repeated: 0, gaps: 0 });
     expect(outbox.stats()[0]?.cursor).toBe(900);
   });
 
