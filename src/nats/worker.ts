@@ -229,9 +229,12 @@ class PoolWorker implements Worker {
           sessionId: turn.session,
         });
     const result = await run.result;
-    if (result.status === 'failed' && PASSING.has(result.error.kind)) return this.#giveBack(message);
+    const failure = result.status === 'failed' ? result.error.kind : undefined;
+    if (failure !== undefined && PASSING.has(failure)) return this.#giveBack(message);
     await message.ackAck();
-    this.#counts.worked += 1;
+    // It was handed out once more while it was worked on, and has ended meanwhile.
+    if (failure === 'nothing-to-resume') this.#counts.repeated += 1;
+    else this.#counts.worked += 1;
   }
 
   #giveBack(message: JsMsg): void {

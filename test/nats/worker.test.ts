@@ -4,6 +4,7 @@ import type { LedgerRecord } from '../../src/ledger/records.ts';
 import { connectNats, type NatsClient } from '../../src/nats/client.ts';
 import { askJetStream } from '../../src/nats/jet-stream-api.ts';
 import { enqueueTurn } from '../../src/nats/work-queue.ts';
+import { createGate } from '../../src/testing/gate.ts';
 import { reply } from '../../src/testing/reply.ts';
 import { scriptedServer } from '../../src/testing/scripted-server.ts';
 import { startProgram } from '../support/child-process.ts';
@@ -110,6 +111,38 @@ describe.skipIf(isNatsMissing())('workers', () => {
     await second.kill();
     await expect(second.said('entered')).rejects.toThrow('ended without');
     expect(provider.requests).toHaveLength(1);
+  });
+
+  test('NB-13 a worker that stood still past its lease is refused when it wakes, and disturbs nobody', async () => {
+    const ns = freshNamespace();
+    const late = createGate();
+    const provider = await providerOf(
+      reply().call('pay', { id: 'a' }),
+      reply().wait(late).call('pay', { id: 'zombie' }),
+      reply().text('Pa').wait(late).text('id.'),
+    );
+    const ledger = await openLedgerOn(server, { ns });
+    await enqueue(ns, 's-1', 'r-1');
+    const zombie = start(ns, provider.baseURL);
+    await zombie.said('entered pay a');
+    await expect.poll(() => provider.requests.length, WITHIN).toBe(2);
+    const heir = start(ns, provider.baseURL);
+    await heir.said('ready');
+    zombie.process.kill('SIGSTOP');
+    // The heir has taken the turn up and waits for its answer, which comes with that of the zombie.
+    await expect.poll(() => provider.requests.length, WITHIN).toBe(3);
+    zombie.process.kill('SIGCONT');
+    late.open();
+    await expect.poll(async () => (await closedTurns(ledger, 's-1')).length, WITHIN).toBe(1);
+    await expect.poll(() => waiting(ns), WITHIN).toEqual([]);
+    zombie.process.kill('SIGTERM');
+    expect(JSON.parse(await zombie.said('drained'))).toMatchObject({ worked: 0 });
+    await zombie.ended;
+    await expect(zombie.said('entered pay zombie')).rejects.toThrow('ended without');
+    const records = await ledger.read('s-1');
+    expect(ofType(records, 'turn.closed')[0]?.data.status).toBe('completed');
+    expect(records.map(({ epoch }) => epoch)).toEqual(records.map(({ epoch }) => epoch).sort());
+    expect(violationsOf({ records })).toEqual([]);
   });
 
   test('NB-15 a turn that kills its workers is given up and is a dead letter', async () => {
