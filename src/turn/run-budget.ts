@@ -1,6 +1,7 @@
 import { SwarmError } from '../errors.ts';
 import type { Usage } from '../ledger/content.ts';
 import type { NewRecord } from '../ledger/records.ts';
+import { createUsageHolds, type ExpectedUse } from './usage-holds.ts';
 
 /** Hard bounds over everything one run causes. An absent one is no bound; 0 allows none. */
 export interface BudgetOptions {
@@ -53,6 +54,14 @@ export interface RunBudget {
   readonly options: BudgetOptions;
   /** Takes a step, or says which bound forbids it. */
   reserveStep(): BudgetRefusal | undefined;
+  /** Gives a step back that was taken and whose request was never sent. */
+  releaseStep(): void;
+  /**
+   * Holds tokens and money for a request until it is `release`d: requests at the same time wait for each other where
+   * together they could take more than is left. One alone is never held up by what it may come to. Says so where
+   * nothing is left; an aborted signal ends the wait.
+   */
+  hold(expected: ExpectedUse, signal: AbortSignal): Promise<UsageHold>;
   /** `isFirst` for the first refusal of the run: the others say nothing new. */
   reserveCall(): (BudgetRefusal & { readonly isFirst: boolean }) | undefined;
   /** Takes an agent, within the bound that holds where it is asked for. */
@@ -73,6 +82,11 @@ export interface RunBudget {
   restore(used: UsedBefore, bounds: BudgetOptions): void;
 }
 
+/** Room for one request, or why there is none. */
+export type UsageHold =
+  | { readonly type: 'held'; release(): void }
+  | { readonly type: 'spent'; readonly refusal: BudgetRefusal };
+
 /** What a run had used when it was taken up. */
 export interface UsedBefore {
   readonly steps: number;
@@ -83,16 +97,8 @@ export interface UsedBefore {
 
 /** @throws SwarmError 'invalid-limit' for a bound that is negative or not a number */
 export function createRunBudget(options: BudgetOptions): RunBudget {
-  for (const [name, value] of Object.entries(options)) {
-    if (!Object.hasOwn(BUDGET_FAILURE, name))
-      throw new SwarmError('invalid-limit', `budget.${name} is not a budget`);
-    if (value !== undefined && !(typeof value === 'number' && value >= 0)) {
-      throw new SwarmError(
-        'invalid-limit',
-        `budget.${name} must be a number of at least 0, not ${String(value)}`,
-      );
-    }
-  }
+  checkBudget(options);
+  const holds = createUsageHolds();
   const used = { steps: 0, toolCalls: 0, tokens: 0, costUsd: 0, agents: 0, handoffs: 0 };
   let bounds = options;
   const over = (budget: Exclude<keyof typeof used, 'handoffs'>): BudgetRefusal | undefined => {
@@ -104,6 +110,15 @@ export function createRunBudget(options: BudgetOptions): RunBudget {
     if (refusal === undefined) used[budget] += 1;
     return refusal;
   };
+  /** Whether a tree bound leaves one more. */
+  const reserveIn = (budget: 'agents' | 'handoffs', limit: number): TreeRefusal | undefined => {
+    if (used[budget] >= limit) return { budget, limit, used: used[budget] };
+    used[budget] += 1;
+    return undefined;
+  };
+  const fits = ({ tokens, costUsd }: ExpectedUse): boolean =>
+    used.tokens + holds.tokens + tokens <= (bounds.tokens ?? Infinity) &&
+    used.costUsd + holds.costUsd + costUsd <= (bounds.costUsd ?? Infinity);
   let callsRefused = 0;
   const noteUsage = (usage: Usage) => {
     used.tokens += tokensOf(usage);
@@ -114,27 +129,31 @@ export function createRunBudget(options: BudgetOptions): RunBudget {
       return bounds;
     },
     reserveStep: () => over('tokens') ?? over('costUsd') ?? reserve('steps'),
+    releaseStep() {
+      used.steps -= 1;
+    },
+    async hold(expected, signal) {
+      for (;;) {
+        const refusal = over('tokens') ?? over('costUsd');
+        if (refusal !== undefined) return { type: 'spent', refusal };
+        if (holds.count === 0 || fits(expected) || signal.aborted) break;
+        await holds.changed(signal);
+      }
+      return { type: 'held', release: holds.take(expected) };
+    },
     reserveCall() {
       const refusal = reserve('toolCalls');
       if (refusal === undefined) return undefined;
       callsRefused += 1;
       return { ...refusal, isFirst: callsRefused === 1 };
     },
-    reserveAgent(limit) {
-      if (used.agents >= limit) return { budget: 'agents', limit, used: used.agents };
-      used.agents += 1;
-      return undefined;
-    },
+    reserveAgent: (limit) => reserveIn('agents', limit),
+    reserveHandoff: (limit) => reserveIn('handoffs', limit),
     releaseAgent() {
       used.agents -= 1;
     },
     releaseHandoff() {
       used.handoffs -= 1;
-    },
-    reserveHandoff(limit) {
-      if (used.handoffs >= limit) return { budget: 'handoffs', limit, used: used.handoffs };
-      used.handoffs += 1;
-      return undefined;
     },
     isSpent(uncounted) {
       const { tokens: maxTokens = Infinity, costUsd: maxCostUsd = Infinity } = bounds;
@@ -151,6 +170,19 @@ export function createRunBudget(options: BudgetOptions): RunBudget {
       bounds = { ...earlier, ...options };
     },
   };
+}
+
+/** @throws SwarmError 'invalid-limit' */
+function checkBudget(options: BudgetOptions): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (!Object.hasOwn(BUDGET_FAILURE, name))
+      throw new SwarmError('invalid-limit', `budget.${name} is not a budget`);
+    if (value === undefined || (typeof value === 'number' && value >= 0)) continue;
+    throw new SwarmError(
+      'invalid-limit',
+      `budget.${name} must be a number of at least 0, not ${String(value)}`,
+    );
+  }
 }
 
 function tokensOf(usage: Usage): number {

@@ -4,7 +4,7 @@ import type { PromptMessage } from '../model/adapter.ts';
 import { buildRequest } from './build-request.ts';
 import { spentStep } from './left-step.ts';
 import type { ProjectedRequest } from './request-projection.ts';
-import { BUDGET_FAILURE, exceededRecord } from './run-budget.ts';
+import { BUDGET_FAILURE, type BudgetRefusal, exceededRecord, type UsageHold } from './run-budget.ts';
 import type { SteeringLease } from './steering-queue.ts';
 import type { StepEnd } from './step-end.ts';
 import { runStep, type StepPlan } from './step-runner.ts';
@@ -29,12 +29,7 @@ export async function takeStep(
   const spent = spentStep(scope);
   if (spent !== undefined) return { type: 'refused', failure: spent, event: 'projection' };
   const refusal = reopened === undefined ? scope.run.budget.reserveStep() : undefined;
-  if (refusal !== undefined) {
-    await scope.session.log.commit([exceededRecord(scope.turnId, refusal)]);
-    const kind = BUDGET_FAILURE[refusal.budget];
-    const message = `the ${refusal.budget} budget of ${refusal.limit} is used up`;
-    return { type: 'refused', failure: { kind, message }, event: 'budget' };
-  }
+  if (refusal !== undefined) return refuseByBudget(scope, refusal);
   const keepsTools = reopened?.keepsTools === true;
   if (!keepsTools) await refreshTools(scope);
   const lease = await leaseSteering(scope);
@@ -43,10 +38,44 @@ export async function takeStep(
     lease?.lease.undo();
     return { type: 'refused', failure: projection.failure, event: 'projection' };
   }
-  scope.tools.takeSnapshot(projection.view);
-  scope.machine.send({ type: 'PROJECTED' });
-  const end = await runLeased(scope, lease, { index, projected: projection.projected, reopened });
-  return { type: 'taken', end, view: projection.view };
+  const { projected, view } = projection;
+  const hold = await holdUsage(scope, projected, reopened);
+  if (hold.type === 'spent') {
+    lease?.lease.undo();
+    scope.run.budget.releaseStep();
+    return refuseByBudget(scope, hold.refusal);
+  }
+  try {
+    scope.tools.takeSnapshot(view);
+    scope.machine.send({ type: 'PROJECTED' });
+    const end = await runLeased(scope, lease, { index, projected, reopened });
+    return { type: 'taken', end, view };
+  } finally {
+    hold.release();
+  }
+}
+
+async function refuseByBudget(scope: TurnScope, refusal: BudgetRefusal): Promise<TakenStep> {
+  await scope.session.log.commit([exceededRecord(scope.turnId, refusal)]);
+  const kind = BUDGET_FAILURE[refusal.budget];
+  const message = `the ${refusal.budget} budget of ${refusal.limit} is used up`;
+  return { type: 'refused', failure: { kind, message }, event: 'budget' };
+}
+
+/** What a step that is made again may cost was let through when it was made first. */
+async function holdUsage(
+  scope: TurnScope,
+  { size }: ProjectedRequest,
+  reopened: StepPlan['reopened'] | undefined,
+): Promise<UsageHold> {
+  if (reopened !== undefined) return { type: 'held', release: () => undefined };
+  const { plan, context, run, stop } = scope;
+  const { model, settings } = plan;
+  const input = context.estimate.of(size.tokens);
+  const output = settings.maxOutputTokens ?? model.maxOutputTokens ?? 0;
+  const { price } = model;
+  const costUsd = price === undefined ? 0 : (input * price.input + output * price.output) / 1_000_000;
+  return run.budget.hold({ tokens: input + output, costUsd }, stop.signal);
 }
 
 /** Live tools change here and nowhere else: between two steps, and by facts. */

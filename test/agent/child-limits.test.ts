@@ -219,6 +219,64 @@ describe('hard budgets over the tree', () => {
     });
   });
 
+  it('hold back requests of children that together could take more tokens than are left', async () => {
+    const gates = Array.from({ length: 4 }, () => createGate());
+    const children = gates.map((gate, at) =>
+      scriptedAgent([reply().wait(gate).text(`Answer ${at}.`).usage(40, 20)], {
+        name: `c${at}`,
+        settings: { maxOutputTokens: 60 },
+      }),
+    );
+    const step = children.reduce(
+      (made, { agent }) => made.call(`ask_${agent.name}`, { task: 'go' }),
+      reply(),
+    );
+    const lead = scriptedAgent([step, reply().text('Never.')], {
+      name: 'lead',
+      agents: children.map(({ agent }) => agent),
+    });
+    const { runtime, recordsOf } = await playSwarm();
+    const run = runtime.run(lead.agent, 'Go.', { budget: { tokens: 100 } });
+    await Promise.race(gates.map(({ reached }) => reached));
+    for (const gate of gates) gate.open();
+    expect(await run.result).toMatchObject({
+      status: 'failed',
+      error: { kind: 'token-budget' },
+      usage: { reported: { inputTokens: 80, outputTokens: 40 } },
+    });
+    // Two had room one after the other; the third found nothing left.
+    expect(children.map(({ model }) => model.requests.length).toSorted()).toEqual([0, 0, 1, 1]);
+    const ends = (await recordsOf('turn.closed')).map(({ data }) => data.error?.kind ?? data.status);
+    expect(ends.toSorted()).toEqual([
+      'completed',
+      'completed',
+      'token-budget',
+      'token-budget',
+      'token-budget',
+    ]);
+  });
+
+  it('end the wait of a child that is held back when its run is stopped', async () => {
+    const gate = createGate();
+    const children = [0, 1].map((at) =>
+      scriptedAgent([reply().wait(gate).text('Never.').usage(40, 20)], {
+        name: `c${at}`,
+        settings: { maxOutputTokens: 60 },
+      }),
+    );
+    const lead = scriptedAgent([reply().call('ask_c0', { task: 'x' }).call('ask_c1', { task: 'x' })], {
+      name: 'lead',
+      agents: children.map(({ agent }) => agent),
+    });
+    const { runtime, ledger } = await playSwarm();
+    const run = runtime.run(lead.agent, 'Go.', { budget: { tokens: 100 } });
+    await gate.reached;
+    run.cancel();
+    expect(await run.result).toMatchObject({ status: 'cancelled' });
+    expect(await ledger.listOpen()).toEqual([]);
+    expect(children.map(({ model }) => model.requests.length).toSorted()).toEqual([0, 1]);
+  });
+
   it('MA-19 the last step of a child may call nothing, and what it calls is refused', async () => {
     const spy = createToolSpy();
     const child = scriptedAgent([reply().call('look', { id: 'a' }), reply().call('look', { id: 'b' })], {
