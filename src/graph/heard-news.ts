@@ -7,7 +7,15 @@ import type { OperatorDriver } from './operator-driver.ts';
 import { wakeHistory } from './supervisor-wake.ts';
 import { isWakeDue, type Unseen } from './swarm-status.ts';
 
-const FINAL: ReadonlySet<string> = new Set(Object.values(BUDGET_FAILURE));
+/** Failures of a conversation that is too long, and cannot be made shorter. */
+const TOO_LONG: ReadonlySet<string> = new Set(['context-overflow', 'context-budget-exhausted']);
+
+const FINAL: ReadonlySet<string> = new Set([...Object.values(BUDGET_FAILURE), ...TOO_LONG]);
+
+/** Whether a supervisor failed because its conversation grew too long for its model. */
+export function isTooLong({ kind }: Failure): boolean {
+  return TOO_LONG.has(kind);
+}
 
 /** Failures that a further turn would only repeat: a bound of the run is used up. */
 export function isFinal({ kind }: Failure): boolean {

@@ -49,6 +49,19 @@ export function turnsOfRun(turns: readonly TurnFacts[]): readonly TurnFacts[] {
   return turns.slice(Math.max(0, first));
 }
 
+/** Works that a partial result names. */
+const MAX_PARTIAL = 32;
+
+/** What a graph has come to so far, for whoever has to go on without its supervisor: bounded JSON. */
+export function partialResult(driver: OperatorDriver): string {
+  const works = driver.live.lastSettled(MAX_PARTIAL).map((work) => ({
+    work_id: work.work,
+    status: itemStatus(work, driver.isBlocked(work)),
+  }));
+  const results = works.filter(({ status }) => status === 'completed').map(({ work_id }) => work_id);
+  return JSON.stringify({ works, results, omitted: driver.schedule.works.size - works.length });
+}
+
 /** Which state of the graph a turn is opened for. */
 export function wakeOf(driver: OperatorDriver, failedWakes: number): Wake {
   const { version } = driver.schedule;

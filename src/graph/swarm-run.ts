@@ -2,24 +2,18 @@ import { ceilingIn } from '../agent/ceiling.ts';
 import { type ChildPermits, createChildPermits } from '../agent/child-permits.ts';
 import { closedOutcome } from '../agent/closed-outcome.ts';
 import { type Ancestor, limitsWithin, withOwn } from '../agent/lineage.ts';
-import { leftInTree, openTurn, resumeTurn, type TurnRequest } from '../agent/run-turn-job.ts';
+import { openTurn, resumeTurn, type TurnRequest } from '../agent/run-turn-job.ts';
 import type { OpenSession } from '../agent/session-parts.ts';
 import { failureOf } from '../agent/thrown-failure.ts';
-import {
-  cancelledOutcome,
-  type LastOutcome,
-  refusedOutcome,
-  type TurnOutcome,
-} from '../agent/turn-outcome.ts';
+import { type LastOutcome, refusedOutcome, type TurnOutcome } from '../agent/turn-outcome.ts';
 import type { TurnOwner } from '../agent/turn-owner.ts';
 import type { DelegatingTurn } from '../agent/turn-ways.ts';
 import { SwarmError } from '../errors.ts';
 import type { UserPart } from '../ledger/content.ts';
-import type { Failure } from '../ledger/records.ts';
 import { wasStoppedAfter } from '../ledger/recovery.ts';
 import { foldSession, type SessionFacts } from '../ledger/turn-facts.ts';
-import { createStopSignal, type StopCause } from '../turn/stop-signal.ts';
 import type { TurnScope } from '../turn/turn-scope.ts';
+import { nextAfterTurn, type Waiting } from './between-turns.ts';
 import type { AnySwarm } from './define-swarm.ts';
 import { HeardNews, isFinal } from './heard-news.ts';
 import { LiveSchedule } from './live-schedule.ts';
@@ -27,20 +21,11 @@ import { OperatorDriver } from './operator-driver.ts';
 import type { SupervisorDesk } from './supervisor-tools.ts';
 import { supervisorTools } from './supervisor-tools.ts';
 import { turnsOfRun, wakeOf, wakeText } from './supervisor-wake.ts';
+import { endRun, outcomeAfter } from './swarm-end.ts';
 import type { SwarmRequest } from './swarm-job.ts';
 import { openWorks } from './swarm-status.ts';
 import { swarmTally } from './swarm-tally.ts';
 import { swarmTurn } from './swarm-turn.ts';
-
-/** What comes after a turn of the supervisor, once it is known. */
-type Next =
-  | { readonly type: 'wake' }
-  | { readonly type: 'end' }
-  /** Works wait for people or decisions, and nothing else runs. */
-  | { readonly type: 'paused' }
-  | { readonly type: 'stopped'; readonly cause: StopCause }
-  /** The session leaves this process. */
-  | { readonly type: 'left'; readonly failure: Failure };
 
 /**
  * One run of a swarm: turns of its supervisor and, beside and between them, the works it scheduled. It ends when a
@@ -175,9 +160,11 @@ export class SwarmRun implements SupervisorDesk {
     for (;;) {
       this.#count(outcome);
       const ended = this.#noteTurn(outcome, isKnown);
-      if (ended !== undefined) return this.#end(ended);
-      const next = await this.#next();
-      if (next.type !== 'wake') return this.#endWith(next, outcome);
+      if (ended !== undefined) return endRun(this.#waiting(), ended);
+      const next = await nextAfterTurn(this.#waiting());
+      if (next.type !== 'wake') {
+        return endRun(this.#waiting(), await outcomeAfter(this.#waiting(), next, outcome));
+      }
       outcome = await this.#wake();
       isKnown = false;
     }
@@ -204,124 +191,15 @@ export class SwarmRun implements SupervisorDesk {
     const { blockings } = this.driver;
     const text = await wakeText(this.driver, this.#news.unseen(this.driver), { ledger: parts.ledger });
     const records = await parts.ledger.read(this.#request.identity.session);
-    this.#session.setGraph(undefined);
     await this.#session.woke();
     this.#news.beginWake(wake.position, blockings);
     const session = { ...this.#session, facts: foldSession(records) };
     return openTurn(session, { ...this.#turnRequest, wake }, [{ type: 'text', text }]);
   }
 
-  /** Waits until it is known what comes next. */
-  async #next(): Promise<Next> {
-    const { run } = this.#request;
-    const { driver } = this;
-    // Between two turns stops from outside reach the run here.
-    const stop = createStopSignal(
-      () => undefined,
-      () => undefined,
-    );
-    this.#session.setGraph(stop);
-    for (;;) {
-      const stopCause = run.stopCause ?? stop.cause;
-      if (stopCause?.type === 'detached') return { type: 'left', failure: CLOSED };
-      if (stopCause !== undefined) return { type: 'stopped', cause: stopCause };
-      if (this.#session.leaving.aborted) return { type: 'left', failure: CLOSED };
-      if (this.#session.log.lost.aborted) return { type: 'left', failure: LOST };
-      if (driver.broken !== undefined) return { type: 'left', failure: failureOf(driver.broken) };
-      const next = this.#nextNow();
-      if (next !== undefined) return next;
-      await this.#anything(stop.signal);
-    }
-  }
-
-  /** What comes next by what is known now, if anything does. */
-  #nextNow(): Next | undefined {
-    const { driver } = this;
-    const { schedule } = driver;
-    // A finished graph wakes nobody; it ends when its last work has.
-    if (schedule.finish !== undefined) {
-      if (openWorks(schedule) === 0) return END;
-      return driver.isQuiet && driver.left.size > 0 ? { type: 'paused' } : undefined;
-    }
-    if (this.#news.isWakeDue(this.swarm.mode, driver)) return { type: 'wake' };
-    if (openWorks(schedule) === 0) return END;
-    if (!driver.isQuiet) return undefined;
-    if (driver.left.size > 0) return { type: 'paused' };
-    // What is open cannot go on: it is for the supervisor to say what becomes of it.
-    return this.#news.hasYielded ? { type: 'wake' } : END;
-  }
-
-  /** Resolves at the next thing that may matter. */
-  async #anything(stopped: AbortSignal): Promise<void> {
-    const { leaving, log } = this.#session;
-    const ended = new AbortController();
-    const signal = AbortSignal.any([this.#request.run.stopped, stopped, leaving, log.lost]);
-    const aborted = new Promise<void>((resolve) => {
-      if (signal.aborted) return resolve();
-      signal.addEventListener('abort', () => resolve(), { once: true, signal: ended.signal });
-    });
-    await Promise.race([this.driver.changed, aborted]);
-    ended.abort();
-  }
-
-  /** Ends the run between two turns, with the last of them as its outcome where it went well. */
-  async #endWith(next: Exclude<Next, { readonly type: 'wake' }>, last: TurnOutcome): Promise<LastOutcome> {
-    const { text } = last;
-    switch (next.type) {
-      case 'end':
-        return this.#end(last.type === 'completed' ? last : refusedOutcome(NO_ANSWER));
-      case 'paused':
-        return this.#end(await this.#pausedOutcome(text));
-      case 'left':
-        return this.#end({ type: 'left', failure: next.failure, ...NOTHING, text });
-      case 'stopped': {
-        const { cause } = next;
-        if (cause.type === 'failed') return this.#end({ ...refusedOutcome(cause.failure), text });
-        return this.#end({ ...cancelledOutcome(cause.reason), text });
-      }
-    }
-  }
-
-  async #pausedOutcome(text: string): Promise<Extract<LastOutcome, { readonly type: 'paused' }>> {
-    const { ledger } = this.#session.parts;
-    const open = await leftInTree(ledger, this.#request.identity.session);
-    const reason = open.calls.length > 0 ? 'indeterminate' : 'approval';
-    return { type: 'paused', reason, ...open, ...NOTHING, text };
-  }
-
-  /** Everything that was begun settles first. Steps and calls of the turns were counted as they ended. */
-  async #end(outcome: LastOutcome): Promise<LastOutcome> {
-    const { driver } = this;
-    switch (outcome.type) {
-      case 'completed':
-        driver.close(await this.#finishGraph());
-        break;
-      case 'paused':
-        await driver.settled();
-        driver.close('left');
-        return this.#pausedOutcome(outcome.text);
-      case 'left':
-        await driver.stopAll({ type: 'detached', reason: outcome.failure.message, code: 'runtime-closed' });
-        driver.close('left');
-        break;
-      case 'failed':
-        await driver.stopAll({ type: 'failed', failure: outcome.failure });
-        driver.close('failed');
-        break;
-      case 'cancelled':
-        await driver.stopAll({ type: 'cancelled', reason: outcome.reason });
-        driver.close('stopped');
-        break;
-    }
-    return { ...outcome, ...NOTHING, text: outcome.text };
-  }
-
-  /** A graph that was finished is over once its works have settled: the next run of the session begins another. */
-  async #finishGraph(): Promise<'finished' | 'left'> {
-    const { driver } = this;
-    if (driver.schedule.finish === undefined || openWorks(driver.schedule) > 0) return 'left';
-    await driver.live.write([{ type: 'graph.finished', data: { status: 'completed' } }]);
-    return 'finished';
+  #waiting(): Waiting {
+    const { run, swarm } = this.#request;
+    return { session: this.#session, run, driver: this.driver, news: this.#news, mode: swarm.mode };
   }
 
   /** What could not be written or read leaves the run to whoever takes it up. */
@@ -378,17 +256,7 @@ interface OpenedParts {
   readonly facts: SessionFacts;
 }
 
-const END: Next = { type: 'end' };
 const NOTHING = { steps: 0, toolCalls: 0 };
-
-const CLOSED: Failure = {
-  kind: 'runtime-closed',
-  message: 'the runtime was closed; the run is open in the ledger and can be resumed',
-};
-
-const LOST: Failure = { kind: 'session-lost', message: 'the session has another owner, or its store failed' };
-
-const NO_ANSWER: Failure = { kind: 'machine-fault', message: 'the supervisor ended without an answer' };
 
 /** A supervisor declares nobody to hand over to. */
 const HANDED_OFF: LastOutcome = refusedOutcome({

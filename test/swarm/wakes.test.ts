@@ -184,6 +184,24 @@ describe('a supervisor', () => {
     expect(misfits).toEqual([]);
   });
 
+  it('whose wake is too long for its model is not told again, and leaves a partial result', async () => {
+    const { swarm, lead } = team({
+      lead: [adds(item('A'), item('B')), yields(), failure({ kind: 'context-overflow' })],
+      leadMore: { compaction: false },
+    });
+    const { runtime, misfits } = runtimeOf(swarm);
+    const result = await runtime.run(swarm, 'Go.').result;
+    expect(result).toMatchObject({ status: 'failed', error: { kind: 'context-overflow' } });
+    const detail = result.status === 'failed' ? (result.error.detail ?? '') : '';
+    expect(JSON.parse(detail)).toMatchObject({
+      works: [{ status: 'completed' }, { status: 'completed' }],
+      results: expect.arrayContaining(['w1.1.0.1', 'w1.1.0.2']),
+      omitted: 0,
+    });
+    lead.assertPlayedOut();
+    expect(misfits).toEqual([]);
+  });
+
   it('that answers while works go on is woken by what becomes of them', async () => {
     const gate = createGate();
     const { swarm, lead } = team({

@@ -1,0 +1,95 @@
+import { leftInTree } from '../agent/run-turn-job.ts';
+import {
+  cancelledOutcome,
+  type LastOutcome,
+  refusedOutcome,
+  type TurnOutcome,
+} from '../agent/turn-outcome.ts';
+import type { Failure } from '../ledger/records.ts';
+import { type Next, restSettled, type Waiting } from './between-turns.ts';
+import { isTooLong } from './heard-news.ts';
+import type { OperatorDriver } from './operator-driver.ts';
+import { partialResult } from './supervisor-wake.ts';
+import { openWorks } from './swarm-status.ts';
+
+type Ending = Omit<Waiting, 'news' | 'mode'>;
+
+/** Steps and calls of the turns were counted as they ended. */
+const NOTHING = { steps: 0, toolCalls: 0 };
+
+/** The outcome of a run that ends between two turns: that of the last of them where it went well. */
+export async function outcomeAfter(
+  ending: Ending,
+  next: Exclude<Next, { readonly type: 'wake' }>,
+  last: TurnOutcome,
+): Promise<LastOutcome> {
+  const { text } = last;
+  switch (next.type) {
+    case 'end':
+      return last.type === 'completed' ? last : refusedOutcome(NO_ANSWER);
+    case 'paused':
+      return pausedOutcome(ending, text);
+    case 'left':
+      return { type: 'left', failure: next.failure, ...NOTHING, text };
+    case 'stopped': {
+      const { cause } = next;
+      const outcome =
+        cause.type === 'failed' ? refusedOutcome(cause.failure) : cancelledOutcome(cause.reason);
+      return { ...outcome, text };
+    }
+  }
+}
+
+const NO_ANSWER: Failure = { kind: 'machine-fault', message: 'the supervisor ended without an answer' };
+
+/**
+ * Ends a run: everything it began settles first, or is left to whoever takes it up.
+ * @throws SwarmError when a fact could not be made durable
+ */
+export async function endRun(ending: Ending, outcome: LastOutcome): Promise<LastOutcome> {
+  const { driver } = ending;
+  switch (outcome.type) {
+    case 'completed':
+      driver.close(await finishGraph(driver));
+      break;
+    case 'paused':
+      await restSettled(ending);
+      driver.close('left');
+      return pausedOutcome(ending, outcome.text);
+    case 'left':
+      await driver.stopAll({ type: 'detached', reason: outcome.failure.message, code: 'runtime-closed' });
+      driver.close('left');
+      break;
+    case 'failed':
+      await driver.stopAll({ type: 'failed', failure: outcome.failure });
+      driver.close('failed');
+      return { ...outcome, failure: withPartial(driver, outcome.failure), ...NOTHING };
+    case 'cancelled':
+      await driver.stopAll({ type: 'cancelled', reason: outcome.reason });
+      driver.close('stopped');
+      break;
+  }
+  return { ...outcome, ...NOTHING };
+}
+
+async function pausedOutcome(
+  { session }: Ending,
+  text: string,
+): Promise<Extract<LastOutcome, { readonly type: 'paused' }>> {
+  const open = await leftInTree(session.parts.ledger, session.log.identity.session);
+  const reason = open.calls.length > 0 ? 'indeterminate' : 'approval';
+  return { type: 'paused', reason, ...open, ...NOTHING, text };
+}
+
+/** A supervisor that cannot be told any more leaves what there is. */
+function withPartial(driver: OperatorDriver, failure: Failure): Failure {
+  if (!isTooLong(failure) || driver.schedule.works.size === 0) return failure;
+  return { ...failure, detail: partialResult(driver) };
+}
+
+/** A graph that was finished is over once its works have settled: the next run of the session begins another. */
+async function finishGraph(driver: OperatorDriver): Promise<'finished' | 'left'> {
+  if (driver.schedule.finish === undefined || openWorks(driver.schedule) > 0) return 'left';
+  await driver.live.write([{ type: 'graph.finished', data: { status: 'completed' } }]);
+  return 'finished';
+}
