@@ -267,7 +267,10 @@ async function rootIdentity(core: RuntimeCore, sessionId: string): Promise<Sessi
 
 function checkedAgent<T>(target: T): T {
   if (isAgent(target)) return target;
-  throw new SwarmError('invalid-definition', 'the target of a run is an agent, a graph or a swarm');
+  throw new SwarmError(
+    'invalid-definition',
+    'the target of a run is made by defineAgent(), defineGraph() or defineSwarm()',
+  );
 }
 
 function registeredAgent(core: RuntimeCore, name: string): AnyAgent {

@@ -160,7 +160,7 @@ describe('facts of the README', () => {
   it('names hooks that are there', () => {
     const known = new Set<string>([...OBSERVER_HOOKS, ...GATE_HOOKS, ...Object.keys(EFFECT_HOOKS)]);
     const named = [...README.matchAll(/\b(?:on|before|after)[A-Z]\w+/g)].map(([hook]) => hook);
-    const others = new Set(['onApproval', 'onError']);
+    const others = new Set(['onApproval', 'onError', 'onFault']);
     expect(named.filter((hook) => !known.has(hook) && !others.has(hook))).toEqual([]);
   });
 
