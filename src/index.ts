@@ -30,7 +30,10 @@ export type {
   LoopOptions,
   MapOptions,
   NodeOptions,
+  NodeShape,
+  NodeShapes,
 } from './graph/graph-builder.ts';
+export type { GraphNode } from './graph/graph-node.ts';
 export type {
   NodeContext,
   NodeFunction,

@@ -69,12 +69,16 @@ describe('a node that fails', { timeout: 10_000 }, () => {
     });
   });
 
-  it('T18 that is an agent fails the run with what the provider said, and its usage counts', async () => {
+  it('T18 that is an agent fails the run with what the provider said, and where', async () => {
     const { runtime } = watchedRuntime();
     const { agent } = scriptedAgent([failure({ kind: 'invalid-request' })], { name: 'writer' });
     const graph = defineGraph({ name: 'g' }).node('w', agent, { from: 'input' }).build({ output: 'w' });
     const result = await runtime.run(graph, 'x').result;
-    expect(result).toMatchObject({ status: 'failed', error: { kind: 'invalid-request' }, steps: 1 });
+    expect(result).toMatchObject({
+      status: 'failed',
+      error: { kind: 'invalid-request', message: expect.stringContaining('w (g > writer): ') },
+      steps: 1,
+    });
   });
 
   it('is tried again as often as it says, with the same operation id', async () => {

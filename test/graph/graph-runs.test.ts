@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import type { Sink } from '../../src/events/sink.ts';
 import { defineGraph } from '../../src/graph/define-graph.ts';
 import { reply } from '../../src/testing/reply.ts';
 import { LEDGER_KINDS, openLedger } from '../support/ledgers.ts';
@@ -167,5 +168,26 @@ describe.each(LEDGER_KINDS)('a run of a graph on a %s ledger', { timeout: 10_000
       .node('size', (text) => text.length, { from: 'big' })
       .build({ output: 'size' });
     expect(await runtime.run(graph, '').result).toMatchObject({ output: 3_000_000 });
+  });
+});
+
+describe('sinks of a graph', { timeout: 10_000 }, () => {
+  it.each<[string, () => Promise<void>]>([
+    ['throw', () => Promise.reject(new Error('no bus'))],
+    ['never answer', () => new Promise<void>(() => undefined)],
+  ])('GS-23 change nothing of its schedule where they %s', async (_, publish) => {
+    const graph = defineGraph({ name: 'g', input: z.array(z.number()) })
+      .map('doubled', (n) => n * 2, { from: 'input' })
+      .node('sum', (list) => list.reduce((a, b) => a + b, 0), { from: 'doubled' })
+      .build({ output: 'sum' });
+    const factsWith = async (sinks: readonly Sink[]) => {
+      const { runtime } = watchedRuntime({ sinks, limits: { events: { drainMs: 0 } } });
+      const run = runtime.run(graph, [1, 2, 3]);
+      expect(await run.result).toMatchObject({ status: 'completed', output: 12 });
+      const records = await runtime.sessions.read(run.sessionId);
+      return records.map(({ type, data }) => `${type} ${'work' in data ? data.work : ''}`);
+    };
+    const sink: Sink = { name: 'bus', publish };
+    expect(await factsWith([sink])).toEqual(await factsWith([]));
   });
 });
