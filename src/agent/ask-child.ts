@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto';
 import { childSessionIdOf, type SessionId } from '../ids.ts';
 import type { LedgerRecord, NewRecord, RecordData } from '../ledger/records.ts';
 import type { ChildFacts } from '../ledger/turn-facts.ts';
-import { deniedText } from '../tools/refusals.ts';
 import { type RuntimeToolContext, RuntimeToolResult, StaysOpen } from '../tools/runtime-tool.ts';
-import { exceededRecord, type TreeRefusal } from '../turn/run-budget.ts';
+import type { TreeRefusal } from '../turn/run-budget.ts';
 import type { StopCause } from '../turn/stop-signal.ts';
 import { answerOf, type EndedChild } from './child-answer.ts';
 import { type ChildEnd, runChild } from './child-sessions.ts';
 import type { AnyAgent } from './define-agent.ts';
 import type { DelegationScope } from './delegations.ts';
 import { childLineage } from './lineage.ts';
+import { notAsked, overBound } from './not-asked.ts';
 
 /** One call to a child. */
 interface Asked {
@@ -72,7 +72,7 @@ async function askFresh(asked: Asked, task: string): Promise<Fresh> {
     ctx.signal,
   );
   if (gate.type === 'refuse')
-    return { type: 'not-asked', result: notAsked(asked, 'gate-refused', gate.reason) };
+    return { type: 'not-asked', result: notAsked(asked, { code: 'gate-refused', why: gate.reason }) };
   const permit = await scope.permits.enter(ctx.signal);
   if (permit.type === 'aborted') return { type: 'not-asked', result: stopped(asked) };
   if (permit.type === 'full') {
@@ -200,43 +200,9 @@ function reserve({ scope }: Asked): TreeRefusal | undefined {
   return scope.turn.run.budget.reserveAgent(limits.agents);
 }
 
-const BOUND_TEXTS = {
-  depth: ({ limit }: TreeRefusal) => `agents may be asked ${limit} levels below the root, and no deeper`,
-  agents: ({ limit }: TreeRefusal) => `the run may have ${limit} agents`,
-  fanOut: ({ limit }: TreeRefusal) => `no more than ${limit} may wait or be at work`,
-  handoffs: ({ limit }: TreeRefusal) => `the run may have ${limit} handoffs`,
-} as const;
-
-/** Codes of what stands in the way, as results and events say them. */
-const BOUND_CODES = {
-  depth: 'depth-limit',
-  agents: 'agent-limit',
-  fanOut: 'fan-out-limit',
-  handoffs: 'handoff-limit',
-} as const;
-
-function overBound(asked: Asked, over: TreeRefusal): RuntimeToolResult {
-  const exceeded = exceededRecord(asked.ctx.turnId, over);
-  return notAsked(asked, BOUND_CODES[over.budget], BOUND_TEXTS[over.budget](over), [exceeded]);
-}
-
-function notAsked(
-  { target, agentPath }: Asked,
-  code: string,
-  why: string,
-  facts: readonly NewRecord[] = [],
-): RuntimeToolResult {
-  const path = agentPath.join(' > ');
-  const text =
-    code === 'gate-refused'
-      ? deniedText(`ask_${target.name}`, why)
-      : `${target.name} was not asked: ${why}. [${code} at ${path}]`;
-  return new RuntimeToolResult({ type: 'error', text }, facts, undefined, { code, path: [...agentPath] });
-}
-
 function stopped(asked: Asked): RuntimeToolResult | StaysOpen {
   if (asked.scope.turn.stop.cause?.type === 'detached') return new StaysOpen('left');
-  return notAsked(asked, 'cancelled', 'the turn was stopped before its time came');
+  return notAsked(asked, { code: 'cancelled', why: 'the turn was stopped before its time came' });
 }
 
 function intended(asked: Asked, text: string, task: string): NewRecord {

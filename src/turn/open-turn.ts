@@ -10,6 +10,7 @@ import {
   type StepFacts,
   type TurnFacts,
 } from '../ledger/turn-facts.ts';
+import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import { ApprovalDesk } from '../tools/approvals.ts';
 import type { BoundTool } from '../tools/binding.ts';
 import { createLoopGate } from '../tools/loop-gate.ts';
@@ -18,15 +19,15 @@ import { causeText } from './close-turn.ts';
 import { createPersonWatch } from './person-watch.ts';
 import type { BudgetOptions } from './run-budget.ts';
 import { createSteeringQueue } from './steering-queue.ts';
-import { createStopSignal, type StopCause } from './stop-signal.ts';
+import { createStopSignal, type StopCause, type StopSignal } from './stop-signal.ts';
 import { calibrate, createTokenEstimate, type TokenEstimate } from './token-estimate.ts';
 import { projectTools } from './tool-projection.ts';
 import type { AnsweredStep, Stage, TurnEntry } from './turn-loop.ts';
 import type { RunScope, TurnPlan, TurnScope, TurnSession } from './turn-scope.ts';
-import { hasYielded } from './yield-turn.ts';
 import { createTurnTools } from './turn-tools.ts';
 import { createUsageMeter } from './usage-meter.ts';
 import { tallyTurn } from './usage-tally.ts';
+import { hasYielded } from './yield-turn.ts';
 
 /** Everything a scope is made of. */
 export interface ScopeParts {
@@ -126,22 +127,13 @@ function makeScope(
       people.remove();
     },
   });
-  const stop = createStopSignal(
-    (cause) => {
-      sendStop(machine.send.bind(machine), cause);
-      if (cause.type === 'detached') approvals.detach();
-      // A store that fails here fails the turn's own commits too, which is where it is told.
-      else void approvals.cancelAll(causeText(cause)).catch(() => approvals.detach());
-    },
-    () => machine.send({ type: 'STOP_AFTER_STEP' }),
-  );
   const scope: TurnScope = {
     turnId,
     plan,
     session,
     machine,
     people,
-    stop,
+    stop: stopOf(machine, approvals),
     approvals,
     loopGate: createLoopGate(plan.limits.tools.identicalFailures),
     steering: createSteeringQueue(turnId, before.steering),
@@ -168,6 +160,19 @@ function makeScope(
     run,
   };
   return scope;
+}
+
+/** A stop reaches the machine and the requests for approval at once. */
+function stopOf(machine: Lifecycle<'turn'>, approvals: ApprovalDesk): StopSignal {
+  return createStopSignal(
+    (cause) => {
+      sendStop(machine.send.bind(machine), cause);
+      if (cause.type === 'detached') approvals.detach();
+      // A store that fails here fails the turn's own commits too, which is where it is told.
+      else void approvals.cancelAll(causeText(cause)).catch(() => approvals.detach());
+    },
+    () => machine.send({ type: 'STOP_AFTER_STEP' }),
+  );
 }
 
 function sendStop(send: (event: TurnEvent) => boolean, cause: StopCause): void {
