@@ -2,6 +2,7 @@ import type { MachineSet } from '../../machines/machine-kind.ts';
 import { createProjector, type ProjectorOptions } from '../events/event-projector.ts';
 import type { RunEvent } from '../events/event-schemas.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { RecordOf } from '../ledger/records.ts';
 import type { TransitionRecord } from '../lifecycle/transition-record.ts';
 import { replayPath } from './replay-path.ts';
 
@@ -21,6 +22,14 @@ export interface FactSource {
   facts(after: number, signal: AbortSignal): AsyncIterable<PlacedFact>;
   /** The way of one machine up to a place in its session; empty where that cannot be told. */
   path(instance: string, seq: number): Promise<readonly TransitionRecord[]>;
+  /** What the model said in a step, which no event tells; undefined where it said nothing that is known. */
+  said(step: string): Promise<SaidText | undefined>;
+}
+
+/** What a model said in one step, as it stands in the ledger. */
+export interface SaidText {
+  readonly text: string;
+  readonly reasoning: string;
 }
 
 /** The facts of a ledger. */
@@ -41,5 +50,18 @@ export function ledgerFacts(
       const before = records.filter((record) => record.seq <= seq);
       return replayPath(instance, before, machines);
     },
+    async said(step) {
+      const records = await ledger.read(step.split('.')[0] ?? '');
+      const message = records.findLast(
+        (record) => record.type === 'assistant.message' && record.step === step,
+      );
+      return message?.type === 'assistant.message' ? saidIn(message) : undefined;
+    },
   };
+}
+
+function saidIn({ data }: RecordOf<'assistant.message'>): SaidText {
+  const textOf = (type: 'text' | 'reasoning') =>
+    data.content.flatMap((part) => (part.type === type ? [part.text] : [])).join('');
+  return { text: textOf('text'), reasoning: textOf('reasoning') };
 }

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { START_STATE } from '../../machines/hooks.ts';
 import type { MachineSet } from '../../machines/machine-kind.ts';
 import { isSwarmError, SwarmError } from '../errors.ts';
+import { createRedactor } from '../events/redaction.ts';
 import type { InspectedRuntime } from '../lifecycle/inspector.ts';
 import type { InstanceSnapshot } from '../lifecycle/registry.ts';
 import type { TransitionRecord } from '../lifecycle/transition-record.ts';
@@ -144,6 +145,8 @@ async function answerRead(
       return reading.watch(() => stream(request, response, reading));
     case '/api/approvals':
       return answer(response, 200, await pendingRequests(runtime, settings, controls));
+    case '/api/said':
+      return answer(response, 200, await saidIn(reading));
     case '/api/path':
       return answer(response, 200, await pathOf(reading));
     default:
@@ -175,6 +178,15 @@ async function pathOf(reading: Reading): Promise<readonly TransitionRecord[]> {
   if (seen[0]?.from === START_STATE) return seen;
   const source = await factsOf(reading);
   return source.path(id, Number(searchParams.get('seq') ?? Number.POSITIVE_INFINITY));
+}
+
+/** What the model said in a step, where the content of steps is let out. */
+async function saidIn(reading: Reading): Promise<object> {
+  const { settings, searchParams } = reading;
+  const { content, redactor = createRedactor() } = settings;
+  if (content === false || (Array.isArray(content) && !content.includes('step'))) return {};
+  const said = await (await factsOf(reading)).said(searchParams.get('step') ?? '');
+  return said === undefined ? {} : redactor.value({ ...said });
 }
 
 function answerFile(response: ServerResponse, { type, body }: PageFile): void {

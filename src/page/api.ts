@@ -59,6 +59,16 @@ export function fetchPath(instance: string, seq: number | undefined): Promise<re
   return get(`/api/path?instance=${encodeURIComponent(instance)}${upTo}`);
 }
 
+/** What the model said in a step; empty where it said nothing, or the page shows no content. */
+export interface Said {
+  readonly text?: string;
+  readonly reasoning?: string;
+}
+
+export function fetchSaid(step: string): Promise<Said> {
+  return get(`/api/said?step=${encodeURIComponent(step)}`);
+}
+
 export function decide(decision: Decision): Promise<void> {
   return post('/api/decide', decision);
 }

@@ -2,6 +2,7 @@ import { authHeaders, keepToken, takeToken } from './api.ts';
 import { createApprovalsView } from './approvals-view.ts';
 import type { ChartLayout } from './chart-layout.ts';
 import { createChartView } from './chart-view.ts';
+import { createCompareView } from './compare-view.ts';
 import { createControlView } from './control-view.ts';
 import { createDetailView } from './detail-view.ts';
 import { el } from './dom.ts';
@@ -30,6 +31,7 @@ function start(): void {
     sequence: createSequenceView(store),
     tools: createToolsView(store),
     events: new LogView(store),
+    compare: createCompareView(store),
   };
   const tree = new TreeView(store);
   const approvals = createApprovalsView(store);

@@ -38,7 +38,8 @@ function changeStep(model: Model, step: ActorNode, event: RunEvent): void {
       return;
     case 'step.completed':
       step.endedAt = timeOf(event);
-      step.reason = event.data.finish;
+      step.reason = undefined;
+      if (event.data.finish !== undefined) step.facts.finish = event.data.finish;
       setState(step, 'completed', 'good');
       spend(model, step, event.data.usage);
       return;

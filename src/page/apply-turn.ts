@@ -31,6 +31,9 @@ export function applyTurn(model: Model, event: RunEvent, id: string): void {
 
 function changeTurn(turn: ActorNode, event: RunEvent): void {
   switch (event.type) {
+    case 'turn.opened':
+      if (event.data.input !== undefined) turn.facts.input = event.data.input.map(partOf);
+      return;
     case 'turn.paused':
       turn.reason = `waits for ${event.data.reason}`;
       setState(turn, 'paused', 'waiting');
@@ -59,6 +62,11 @@ function changeTurn(turn: ActorNode, event: RunEvent): void {
     default:
       return;
   }
+}
+
+/** A part of an input, as far as it is shown. */
+function partOf(part: { readonly type: string; readonly text?: string }) {
+  return part.text === undefined ? { type: part.type } : { type: part.type, text: part.text };
 }
 
 /** What people look for when they ask why a turn went as it did. */

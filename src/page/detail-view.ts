@@ -1,3 +1,4 @@
+import { fetchSaid, type Said } from './api.ts';
 import { el, fill } from './dom.ts';
 import { failureWords } from './failure-words.ts';
 import { count, formatCount, formatElapsed, formatTime, formatUsd } from './format.ts';
@@ -17,6 +18,7 @@ const KIND_WORDS: Readonly<Record<ActorNode['kind'], string>> = {
 /** What is known about the selected row. */
 export function createDetailView(store: Store): View {
   const element = el('section', { class: 'details', 'aria-label': 'Details' });
+  const said = createSaid(store);
   let painted = '';
   return {
     element,
@@ -24,13 +26,43 @@ export function createDetailView(store: Store): View {
       const node = store.selectedNode;
       const isGoing = node !== undefined && (node.tone === 'busy' || node.tone === 'waiting');
       const clock = isGoing && store.past === undefined ? Math.floor(store.now() / 1_000) : 0;
-      const key = `${node?.id} ${node?.state} ${store.past?.cursor} ${store.model.events} ${store.machineState(node?.id ?? '')} ${clock}`;
+      const words = said(node);
+      const key = `${node?.id} ${node?.state} ${words === undefined} ${store.past?.cursor} ${store.model.events} ${store.machineState(node?.id ?? '')} ${clock}`;
       if (key === painted) return;
       painted = key;
       if (node === undefined) fill(element, el('p', { class: 'muted' }, 'Nothing is selected.'));
-      else fill(element, ...draw(node, store));
+      else fill(element, ...draw(node, store), ...saidBlocks(words));
     },
   };
+}
+
+/** Knows what was said in the selected step, as soon as the server has answered. */
+function createSaid(store: Store): (node: ActorNode | undefined) => Said | undefined {
+  let asked: string | undefined;
+  let answer: Said | undefined;
+  return (node) => {
+    // What is being said has no end yet.
+    const isOver = node?.kind === 'step' && node.tone !== 'busy';
+    const step = isOver ? node.id : undefined;
+    if (step === asked) return answer;
+    asked = step;
+    answer = undefined;
+    if (step === undefined) return undefined;
+    fetchSaid(step).then(
+      (said) => {
+        if (asked !== step) return;
+        answer = said;
+        store.changed();
+      },
+      () => undefined,
+    );
+    return undefined;
+  };
+}
+
+function saidBlocks(said: Said | undefined): readonly (HTMLElement | false)[] {
+  const { text = '', reasoning = '' } = said ?? {};
+  return [text !== '' && block('Answer', text), reasoning !== '' && block('Thinking', reasoning)];
 }
 
 function draw(node: ActorNode, store: Store): readonly (HTMLElement | false)[] {
@@ -56,6 +88,7 @@ function draw(node: ActorNode, store: Store): readonly (HTMLElement | false)[] {
         el('h3', {}, 'Notes'),
         el('ul', {}, ...(node.facts.notes ?? []).map((words) => el('li', {}, words))),
       ),
+    node.facts.input !== undefined && block('Input', inputText(node.facts.input)),
     node.facts.args !== undefined && block('Arguments', JSON.stringify(node.facts.args, undefined, 2)),
     node.facts.result !== undefined && block('Result', resultText(node.facts.result)),
     node.kind === 'call' &&
@@ -81,6 +114,7 @@ function factsOf(node: ActorNode, store: Store): readonly Fact[] {
     tokens > 0 &&
       (['Tokens', `${formatCount(spent.inputTokens)} in, ${formatCount(spent.outputTokens)} out`] as const),
     spent.costUsd > 0 && (['Cost', formatUsd(spent.costUsd)] as const),
+    facts.finish !== undefined && (['Finish', facts.finish] as const),
     facts.attempt !== undefined && facts.attempt > 1 && (['Attempt', String(facts.attempt)] as const),
     facts.visible !== undefined &&
       ([
@@ -126,6 +160,11 @@ function refusalBlock(node: ActorNode, code: string): HTMLElement {
 
 function block(title: string, text: string): HTMLElement {
   return el('div', { class: 'block' }, el('h3', {}, title), el('pre', { tabindex: '0' }, text));
+}
+
+/** What a person gave a turn: its texts, and what else there was by its kind. */
+function inputText(parts: readonly { readonly type: string; readonly text?: string }[]): string {
+  return parts.map(({ type, text }) => text ?? `[${type}]`).join('\n');
 }
 
 /** What the model was given, as text where it is text. */

@@ -42,6 +42,10 @@ export interface NodeFacts {
   /** Of a turn or step: its number. */
   index?: number;
   attempt?: number;
+  /** Of a turn: what it was given, where the page shows content. */
+  input?: readonly { readonly type: string; readonly text?: string }[];
+  /** Of a step: why the model stopped. */
+  finish?: string;
   /** Of a step: what its request offered. */
   visible?: readonly string[];
   active?: readonly string[];

@@ -18,7 +18,7 @@ const FRAME_MS = 100;
 const MESSAGE_MS = 8_000;
 
 /** What a person looks at: one of the views beside the tree. */
-export type ViewName = 'chart' | 'sequence' | 'tools' | 'events';
+export type ViewName = 'chart' | 'sequence' | 'tools' | 'events' | 'compare';
 
 /** An earlier moment that is looked at. */
 export interface Past {

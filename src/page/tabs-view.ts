@@ -1,3 +1,4 @@
+import { forkedPair } from './compare-view.ts';
 import { el } from './dom.ts';
 import type { Store, ViewName } from './store.ts';
 import type { View } from './view.ts';
@@ -8,6 +9,7 @@ export const VIEW_NAMES: readonly (readonly [ViewName, string])[] = [
   ['sequence', 'Sequence'],
   ['tools', 'Tools'],
   ['events', 'Events'],
+  ['compare', 'Compare'],
 ];
 
 /** Tabs, of which one is drawn. */
@@ -39,10 +41,14 @@ export function createTabs(store: Store, views: Readonly<Record<ViewName, View>>
   return {
     element: el('div', { class: 'tab-space' }, list, ...panels),
     render() {
+      // Two sessions to compare are there only after a fork.
+      const isForked = forkedPair(store) !== undefined;
       VIEW_NAMES.forEach(([name], index) => {
         const isShown = name === store.view;
         tabs[index]?.setAttribute('aria-selected', String(isShown));
         tabs[index]?.setAttribute('tabindex', isShown ? '0' : '-1');
+        const tab = tabs[index];
+        if (tab !== undefined && name === 'compare') tab.hidden = !isForked && !isShown;
         const panel = panels[index];
         if (panel !== undefined) panel.hidden = !isShown;
       });

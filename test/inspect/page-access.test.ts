@@ -137,6 +137,8 @@ describe('who may ask the page', () => {
     expect(text).toContain('turn.closed');
     expect(text).not.toContain('private question');
     expect(text).not.toContain('secret word');
+    const said = await ask(`${url}api/said?step=${run.sessionId}.1.1`, {});
+    expect([said.status, said.body]).toEqual([200, '{}']);
   });
 
   it('IN-03 goes on without the page where its address is taken', async () => {

@@ -10,10 +10,18 @@ describeInBrowser('running from an earlier moment on the page', (browser) => {
   it('IN-14 goes on in a new session from where the slider stands, without running a tool again', async () => {
     const spy = createToolSpy();
     const { agent } = scriptedAgent(
-      [reply().call('look', { id: 'a' }), reply().text('First.'), reply().text('Second.')],
+      [
+        reply().call('look', { id: 'a' }),
+        reply().text('First.'),
+        reply().call('nothing', {}),
+        reply().text('Second.'),
+      ],
       { tools: [spy.tool('look')] },
     );
-    const { runtime, url } = await shownRuntime({ agents: { worker: agent } }, { token: TOKEN });
+    const { runtime, url } = await shownRuntime(
+      { agents: { worker: agent } },
+      { token: TOKEN, content: true },
+    );
     const run = runtime.run(agent, 'Go.');
     await run.result;
     const events = await eventsOf(run, { tree: true, from: 0 });
@@ -29,6 +37,18 @@ describeInBrowser('running from an earlier moment on the page', (browser) => {
     await tab.waitForSelector(`${row('session')}.is-selected[data-state="completed"]`);
     expect(await tab.locator('.details').textContent()).toContain(run.sessionId);
     expect(spy.entries).toHaveLength(1);
+
+    await tab.getByRole('tab', { name: 'Compare' }).click();
+    await tab.locator('[data-side="fork"] li').first().waitFor();
+    const said = (side: string) =>
+      tab
+        .locator(`[data-side="${side}"] li`)
+        .evaluateAll((lines) => lines.map((line) => line.getAttribute('data-type')));
+    // Both have the call and its result; what differs begins with the request after it.
+    for (const side of ['origin', 'fork']) expect(await said(side)).not.toContain('tool.settled');
+    expect(await said('fork')).toContain('turn.closed');
+    expect(await said('fork')).toContain('tool.refused');
+    expect(await said('origin')).not.toContain('tool.refused');
   });
 
   it('IN-14 offers it to nobody without the token', async () => {

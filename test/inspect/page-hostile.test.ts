@@ -21,7 +21,11 @@ describeInBrowser('foreign text on the page', (browser) => {
   it('IN-08 stays text wherever it is shown', async () => {
     const { agent } = scriptedAgent(
       [
-        reply().call('speak', { text: MARKUP }).call(MARKUP, {}).call('remove', { path: MARKUP }),
+        reply()
+          .text(MARKUP)
+          .call('speak', { text: MARKUP })
+          .call(MARKUP, {})
+          .call('remove', { path: MARKUP }),
         reply().text(MARKUP),
       ],
       { tools: [speak, askingTool('remove', [])] },
@@ -43,6 +47,9 @@ describeInBrowser('foreign text on the page', (browser) => {
       'safe\u2039U+202E\u203Afdp.exe\u2039U+200B\u203A',
     );
     expect(await tab.locator('.details').textContent()).toContain('\u2039U+001B\u203A[2J');
+    await tab.click(row('step'));
+    await tab.getByText('Answer', { exact: true }).waitFor();
+    expect(await tab.locator('.details').textContent()).toContain(`Answer${MARKUP}`);
     await runtime.close();
     await run.result;
     expect(await tab.locator('img, .panel script').count()).toBe(0);
