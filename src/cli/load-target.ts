@@ -37,6 +37,23 @@ export async function loadTarget(
   return { ...found, agents: Object.fromEntries(exported.map(([, agent]) => [agent.name, agent])) };
 }
 
+/** Loads a module and gives all that can be run in it, by name: for who is told by name what to run. */
+export async function loadDefinitions(
+  file: string,
+  options: { readonly cwd: string },
+): Promise<
+  | { readonly type: 'definitions'; readonly agents: Readonly<Record<string, Runnable>> }
+  | Extract<LoadedTarget, { type: 'refused' }>
+> {
+  const path = resolve(options.cwd, file);
+  if (!existsSync(path)) return refuse(`there is no file ${path}`);
+  const loaded = await importModule(path);
+  if (loaded.type === 'failed') return refuse(`${file} cannot be loaded: ${loaded.message}`, EXIT.failed);
+  const exported = await targetsIn(loaded.module);
+  if (exported.length === 0) return refuse(`${file} does not export ${TARGET}`);
+  return { type: 'definitions', agents: Object.fromEntries(exported.map(([, one]) => [one.name, one])) };
+}
+
 /** The one place that says what can be run. */
 async function targetsIn(
   module: Readonly<Record<string, unknown>>,

@@ -15,6 +15,7 @@ import { addRunCommand } from './run-command.ts';
 import { addSessionCommands } from './session-commands.ts';
 import { addToolsCommands } from './tools-commands.ts';
 import { addTurnCommands } from './turn-commands.ts';
+import { addWorkerCommand } from './worker-command.ts';
 
 const EXAMPLES = `
 Examples:
@@ -50,6 +51,7 @@ function createProgram(cli: Cli, version: string): Command {
   addToolsCommands(program, cli);
   addEventsCommands(program, cli);
   addNatsCommands(program, cli);
+  addWorkerCommand(program, cli);
   addCompletionCommand(program, cli);
   return program;
 }

@@ -1,0 +1,100 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Cli } from './cli.ts';
+import { loadDefinitions } from './load-target.ts';
+import {
+  insecureOption,
+  type NatsCommandOptions,
+  namespaceOption,
+  natsOption,
+  withNats,
+} from './nats-option.ts';
+
+interface WorkerCommandOptions extends NatsCommandOptions {
+  readonly pool: string;
+  readonly concurrency: number;
+}
+
+const LOCAL = 'nats://127.0.0.1:4222';
+
+const EXAMPLES = `
+Examples:
+  $ swarmwright worker agents.ts
+  $ swarmwright worker agents.ts --pool reviews --concurrency 8
+
+FILE is a module that exports agents, swarms or graphs; a turn names one of them. The ledger is the one on the server:
+\`swarmwright nats init --ledger\` makes its streams. SIGTERM, or Ctrl-C, lets the turns under way end and takes no more;
+a second one leaves at once, and other workers take the turns up.`;
+
+/** Adds `worker FILE`. */
+export function addWorkerCommand(program: Command, cli: Cli): void {
+  program
+    .command('worker')
+    .summary('work on turns that wait on NATS')
+    .description('Works on turns that wait on NATS, with the agents of a module.')
+    .argument('<file>', 'module that exports the agents')
+    .addOption(natsOption().default(LOCAL))
+    .addOption(insecureOption())
+    .addOption(namespaceOption())
+    .option('--pool <name>', 'queue to take turns from', 'default')
+    .option('--concurrency <number>', 'turns at once', readConcurrency, 4)
+    .addHelpText('after', EXAMPLES)
+    .action((file: string, options: WorkerCommandOptions) => work(cli, file, options));
+}
+
+/** @throws InvalidArgumentError which names what is wrong */
+function readConcurrency(text: string): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= 1 && value <= 1_000) return value;
+  throw new InvalidArgumentError('A whole number from 1 to 1000 is needed.');
+}
+
+async function work(cli: Cli, file: string, options: WorkerCommandOptions): Promise<void> {
+  const loaded = await loadDefinitions(file, { cwd: cli.cwd });
+  if (loaded.type === 'refused') {
+    await cli.err.say(loaded.message);
+    cli.exitCode = loaded.exitCode;
+    return;
+  }
+  const { agents } = loaded;
+  const { ns, pool, concurrency } = options;
+  const { jetstreamLedger } = await import('../nats/jet-stream-ledger.ts');
+  const { startWorker } = await import('../nats/worker.ts');
+  const { createRuntime } = await import('../runtime.ts');
+  await withNats(options, async (connection) => {
+    const ledger = await jetstreamLedger({ connection, ns });
+    await using runtime = createRuntime({ ledger, agents });
+    const stop = stopSignal();
+    const worker = await startWorker({ connection, ns, pool, concurrency, runtime, ledger, agents });
+    const names = Object.keys(agents).join(', ');
+    await cli.out.write(`works on turns of ${names} in the pool ${pool}, ${concurrency} at once\n`);
+    await stop.asked;
+    await cli.err.say('takes no more turns; those under way end');
+    // Leaving at once closes the runtime, which leaves the turns open for others.
+    await Promise.race([worker.close(), stop.askedAgain]);
+    const { worked, repeated, returned, dead } = worker.counts();
+    await cli.out.write(`worked ${worked}, repeated ${repeated}, returned ${returned}, dead ${dead}\n`);
+    stop.dispose();
+  });
+}
+
+/** SIGINT and SIGTERM: the first asks to stop, the second not to wait. */
+function stopSignal() {
+  const once = Promise.withResolvers<void>();
+  const twice = Promise.withResolvers<void>();
+  let count = 0;
+  const hear = () => {
+    count += 1;
+    if (count === 1) once.resolve();
+    else twice.resolve();
+  };
+  process.on('SIGINT', hear);
+  process.on('SIGTERM', hear);
+  return {
+    asked: once.promise,
+    askedAgain: twice.promise,
+    dispose() {
+      process.off('SIGINT', hear);
+      process.off('SIGTERM', hear);
+    },
+  };
+}
