@@ -134,6 +134,28 @@ describe('ceilings', () => {
   });
 });
 
+describe('a run that is taken up under a narrower ceiling', () => {
+  it('GS-06 refuses its child, which has more than the run may use now', async () => {
+    const spy = createToolSpy();
+    const child = scriptedAgent([reply().call('del', { id: 'a' }), reply().text('Never.')], {
+      name: 'child',
+      tools: [spy.tool('look'), spy.tool('del', undefined, { needsApproval: true })],
+    });
+    const lead = leadOf(child.agent);
+    const first = await playSwarm();
+    const run = first.runtime.run(lead.agent, 'Go.', { onApproval: 'pause' });
+    await run.result;
+    const [open] = await first.runtime.approvals.pending();
+    await first.runtime.approvals.decide(open?.id ?? '', { decision: 'approve' });
+    const second = swarmOn(first.ledger);
+    const resumed = second.runtime.resume(lead.agent, run.sessionId, { boundTools: ['ask_child', 'look'] });
+    expect(await resumed.result).toMatchObject({ status: 'completed', text: 'Done.' });
+    expect(lastResults(lead.model, 1)[0]).toContain('ceiling-changed');
+    expect(spy.entries).toEqual([]);
+    expect(await second.ledger.listOpen()).toEqual([]);
+  });
+});
+
 describe('policies over children', () => {
   it('GS-06 HK-06 those of every agent above are asked, outermost first, and only narrow', async () => {
     const spy = createToolSpy();
