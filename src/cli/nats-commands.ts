@@ -1,7 +1,9 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { Argument, type Command, InvalidArgumentError } from 'commander';
+import type { JsonObject } from '../ledger/content.ts';
 import type { ProvisionReport, SettingDifference } from '../nats/provision.ts';
 import type { Cli } from './cli.ts';
 import { EXIT } from './exit-code.ts';
+import { readJsonObject } from './json-object.ts';
 import { jsonText } from './json-text.ts';
 import { type Line, type Style, span, textLine } from './line.ts';
 import {
@@ -45,7 +47,16 @@ Examples:
 
 Publishers of events tell how they are every few seconds; this listens for that long.`;
 
-/** Adds `nats init` and `nats status`. */
+const SEND_EXAMPLES = `
+Examples:
+  $ swarmwright nats send query s-43myth8nbj
+  $ swarmwright nats send steer s-43myth8nbj '{"text": "Leave the tests alone"}'
+  $ swarmwright nats send approve s-43myth8nbj '{"request": "s-43myth8nbj.1.1.0.ask", "argsHash": "5d41..."}'
+
+Sends a command to whoever serves the session on the bus, and prints the answer. The events "approval.requested" have
+request and argsHash. Ends with 1 where the command is refused.`;
+
+/** Adds `nats init`, `nats status` and `nats send`. */
 export function addNatsCommands(program: Command, cli: Cli): void {
   const nats = program
     .command('nats')
@@ -72,6 +83,45 @@ export function addNatsCommands(program: Command, cli: Cli): void {
     .option('--json', 'one JSON object a line')
     .addHelpText('after', STATUS_EXAMPLES)
     .action((options: StatusOptions) => status(cli, options));
+  nats
+    .command('send')
+    .description('Sends a command to a session, wherever it is at work.')
+    .addArgument(new Argument('<verb>', 'what it is to do').choices(VERBS))
+    .argument('<session>', 'session')
+    .argument('[body]', 'what the command says, as JSON', readBody)
+    .addOption(natsOption().default(LOCAL))
+    .addOption(insecureOption())
+    .addOption(namespaceOption())
+    .addHelpText('after', SEND_EXAMPLES)
+    .action((verb: Verb, session: string, body: JsonObject | undefined, options: NatsCommandOptions) =>
+      send(cli, { verb, session, body: body ?? {} }, options),
+    );
+}
+
+/** Those of the bus; named here so that help needs none of it. */
+const VERBS = ['steer', 'cancel', 'approve', 'deny', 'pause', 'resume', 'query'] as const;
+type Verb = (typeof VERBS)[number];
+
+function readBody(text: string): JsonObject {
+  const read = readJsonObject(text);
+  if (read.type === 'object') return read.value;
+  throw new InvalidArgumentError(read.complaint);
+}
+
+interface Sending {
+  readonly verb: Verb;
+  readonly session: string;
+  readonly body: JsonObject;
+}
+
+async function send(cli: Cli, { verb, session, body }: Sending, options: NatsCommandOptions): Promise<void> {
+  const { sendCommand } = await import('../nats/send-command.ts');
+  const reply = await withNats(options, (connection) =>
+    // What the body lacks for its verb, the sender is told.
+    sendCommand<Verb>({ connection, ns: options.ns, session, verb, body: body as never }),
+  );
+  await cli.out.write(`${jsonText(reply)}\n`);
+  if (!reply.accepted) cli.exitCode = EXIT.failed;
 }
 
 /** @throws InvalidArgumentError which names what is wrong */

@@ -1,9 +1,16 @@
-import { connectNats } from 'swarmwright/nats';
-import { reply } from 'swarmwright/testing';
+import { createRuntime, defineAgent, memoryLedger } from 'swarmwright';
+import { connectNats, serveCommands } from 'swarmwright/nats';
+import { reply, scriptedModel } from 'swarmwright/testing';
 import { describe, expect, it } from 'vitest';
 import { until } from '../nats/bus.ts';
 import { isNatsMissing, startNatsServer } from '../support/nats-server.ts';
 import { fixture, jsonLines, openWorkplace, SLOW, sessionIn } from './cli-process.ts';
+
+const mute = defineAgent({
+  name: 'mute',
+  instructions: 'Say little.',
+  model: scriptedModel({ script: [reply().text('.')] }),
+});
 
 const answering = () => openWorkplace([reply().text('It is so.')]);
 
@@ -106,6 +113,31 @@ describe.skipIf(isNatsMissing())('events of a run on the bus', () => {
       ).toHaveLength(2);
     },
   );
+
+  it('NB-09 sends a command to a session, and tells what became of it', SLOW, async () => {
+    await using server = await startNatsServer();
+    await using place = await answering();
+    await using ledger = memoryLedger();
+    await using runtime = createRuntime({ ledger });
+    await using client = connectNats(server.url);
+    await using _service = serveCommands({ connection: client, runtime, ledger });
+    const run = runtime.run(mute, 'Go.');
+    await run.result;
+    await client.connected(AbortSignal.timeout(10_000));
+    const send = (...args: string[]) => place.run(['nats', 'send', ...args, '--nats', server.url]);
+    const asked = await send('query', run.sessionId);
+    expect([asked.code, jsonLines(asked.stdout)[0]]).toMatchObject([
+      0,
+      { accepted: true, state: { agent: 'mute', activity: 'idle' } },
+    ]);
+    const late = await send('steer', run.sessionId, '{"text":"Go on."}');
+    expect([late.code, jsonLines(late.stdout)[0]]).toMatchObject([
+      1,
+      { accepted: false, code: 'turn-not-open' },
+    ]);
+    const empty = await send('steer', run.sessionId);
+    expect([empty.code, empty.stderr]).toEqual([1, expect.stringContaining('invalid-input')]);
+  });
 
   it('tells who publishes', SLOW, async () => {
     await using server = await startNatsServer();
