@@ -219,11 +219,11 @@ function outcomeOf(
     case 'completed':
       return { type: 'completed', value: end.output, ...by };
     case 'failed':
-      return { type: 'failed', failure: failureAt(scope, work, by.child), ...by };
+      return { type: 'failed', failure: failureAt(scope, work, agent, end.failure), ...by };
     case 'lost':
       // What is lost while the graph leaves as well is found by whoever takes it up.
       if (scope.stop.cause?.type === 'detached') return { type: 'left' };
-      return { type: 'failed', failure: failureAt(scope, work, by.child), ...by };
+      return { type: 'failed', failure: failureAt(scope, work, agent, end.failure), ...by };
     case 'cancelled': {
       if (!timeout.aborted || scope.stop.signal.aborted)
         return { type: 'cancelled', reason: end.reason, ...by };
@@ -240,14 +240,9 @@ function outcomeOf(
 }
 
 /** What a child failed with, saying where. */
-function failureAt(
-  { lineage }: GraphScope,
-  { work }: WorkState,
-  child: ChildEnd & { readonly agent: string },
-): Failure {
-  const place = [...lineage.agentPath, child.agent].join(' > ');
-  if (child.type !== 'failed' && child.type !== 'lost') return { kind: 'machine-fault', message: place };
-  return { ...child.failure, message: `${work} (${place}): ${child.failure.message}` };
+function failureAt({ lineage }: GraphScope, { work }: WorkState, agent: string, failure: Failure): Failure {
+  const place = [...lineage.agentPath, agent].join(' > ');
+  return { ...failure, message: `${work} (${place}): ${failure.message}` };
 }
 
 function timedOut(work: WorkState): Failure {

@@ -163,6 +163,37 @@ describe('a graph that leaves its process', { timeout: 10_000 }, () => {
     },
   );
 
+  it('counts what was used before once', async () => {
+    const ledger = memoryLedger();
+    const port = () => ({ ...portOf(ledger), close: async () => undefined });
+    const gate = createGate();
+    const model = scriptedModel({ script: () => reply().text('draft').usage(100, 10) });
+    const writer = defineAgent({ name: 'writer', instructions: 'Write.', model });
+    const graph = defineGraph({ name: 'g' })
+      .node('write', writer, { from: 'input' })
+      .node('hold', (text, { signal }) => gate.pass(signal).then(() => text), {
+        from: 'write',
+        recovery: 'replay_safe',
+      })
+      .node('again', writer, { from: 'hold' })
+      .build({ output: 'again' });
+    const first = createRuntime({ ledger: port() });
+    const run = first.run(graph, 'x', { budget: { steps: 2, agents: 3 } });
+    await gate.reached;
+    await first.close();
+    gate.open();
+    const { runtime } = watchedRuntime({ ledger: port() });
+    const result = await runtime.resume(graph, run.sessionId).result;
+    expect(result).toMatchObject({
+      status: 'completed',
+      steps: 2,
+      usage: {
+        total: { inputTokens: 200, outputTokens: 20 },
+        byAgent: { writer: { inputTokens: 200, outputTokens: 20 } },
+      },
+    });
+  });
+
   it('is not resumed with other nodes than it was begun with', async () => {
     const ledger = memoryLedger();
     const port = () => ({ ...portOf(ledger), close: async () => undefined });
