@@ -41,6 +41,7 @@ export class ActiveRun implements TurnOwner {
   /** Takes the input of a run that has not begun out of the mailbox; absent where there is nothing to take back. */
   #withdraw: (() => void) | undefined;
   #earlyAfterStep = false;
+  readonly #afterStep = new AbortController();
   #turn: TurnScope | undefined;
   /** The stop of a graph, which has no turn of its own to give texts to. */
   #graph: StopSignal | undefined;
@@ -97,6 +98,11 @@ export class ActiveRun implements TurnOwner {
   /** Why the run ends, where the stop came while no turn of it was open. */
   get stopCause(): StopCause | undefined {
     return this.#early;
+  }
+
+  /** Aborts when nothing new is to begin any more: the run ends with what it has. */
+  get afterStep(): AbortSignal {
+    return this.#afterStep.signal;
   }
 
   get isSettled(): boolean {
@@ -174,6 +180,7 @@ export class ActiveRun implements TurnOwner {
   }
 
   stopAfterStep(): void {
+    this.#afterStep.abort();
     const stop = this.#turn?.stop ?? this.#graph;
     if (stop !== undefined) stop.stopAfterStep();
     else this.#earlyAfterStep = true;

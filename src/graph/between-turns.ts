@@ -38,9 +38,11 @@ export async function nextAfterTurn(waiting: Waiting): Promise<Next> {
     for (;;) {
       const stopped = stopOf(waiting, stop.cause);
       if (stopped !== undefined) return stopped;
+      if (waiting.run.afterStep?.aborted === true) return END;
       const next = nextNow(waiting);
       if (next !== undefined) return next;
-      await change(waiting, stop.signal);
+      const { afterStep = stop.signal } = waiting.run;
+      await change(waiting, stop.signal, afterStep);
     }
   } finally {
     waiting.session.setGraph(undefined);

@@ -26,7 +26,8 @@ export async function outcomeAfter(
   const { text } = last;
   switch (next.type) {
     case 'end':
-      return last.type === 'completed' ? last : refusedOutcome(NO_ANSWER);
+      if (last.type !== 'completed') return refusedOutcome(NO_ANSWER);
+      return last.stopReason === 'graph-yield' ? { ...last, stopReason: 'after-step-stop' } : last;
     case 'paused':
       return pausedOutcome(ending, text);
     case 'left':
@@ -50,6 +51,8 @@ export async function endRun(ending: Ending, outcome: LastOutcome): Promise<Last
   const { driver } = ending;
   switch (outcome.type) {
     case 'completed':
+      // Only a run that is to begin nothing more ends with works under way.
+      if (!driver.isQuiet) await driver.stopAll({ type: 'cancelled', reason: 'the run was to end' });
       driver.close(await finishGraph(driver));
       break;
     case 'paused':

@@ -16,6 +16,8 @@ import { SwarmRun } from './swarm-run.ts';
 export interface SwarmOwner extends TurnOwner {
   /** Why the run ends, where the stop came while no turn of it was open. */
   readonly stopCause: StopCause | undefined;
+  /** Aborts when nothing new is to begin any more. */
+  readonly afterStep?: AbortSignal;
 }
 
 /** A run of a swarm, for the session of its supervisor. */

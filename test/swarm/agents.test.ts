@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { defineAgent } from '../../src/agent/define-agent.ts';
 import { presetPage } from '../../src/graph/operator-presets.ts';
 import { memoryLedger } from '../../src/ledger/memory-ledger.ts';
@@ -6,6 +7,7 @@ import { createGate } from '../../src/testing/gate.ts';
 import { failure, reply } from '../../src/testing/reply.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { portOf } from '../support/edited-ledger.ts';
+import { createToolSpy } from '../support/tool-spy.ts';
 import { adds, factsOf, factsSeen, item, resultsIn, runtimeOf, team, yields } from './team.ts';
 
 const model = scriptedModel({ script: [] });
@@ -106,5 +108,45 @@ describe('a run that is taken up', () => {
     expect(result).toMatchObject({ status: 'completed', text: 'Done.', steps: 3, toolCalls: 2 });
     expect(result.usage.byAgent).toMatchObject({ lead: { inputTokens: 300 } });
     expect(result.usage.reported).toMatchObject({ inputTokens: 314, outputTokens: 36 });
+  });
+});
+
+describe('a supervisor with an output', () => {
+  it('yields in between, and yields its output at the end', async () => {
+    const { swarm } = team({
+      lead: [adds(item('A')), yields(), reply().call('submit_output', { good: true })],
+      leadMore: { output: z.object({ good: z.boolean() }) as never },
+    });
+    const { runtime, misfits } = runtimeOf(swarm);
+    expect(await runtime.run(swarm, 'Go.').result).toMatchObject({
+      status: 'completed',
+      output: { good: true },
+    });
+    expect(misfits).toEqual([]);
+  });
+});
+
+describe('an operator that is taken up', () => {
+  it('GS-05 GS-06 does not go on where its tools were narrowed meanwhile', async () => {
+    const ledger = memoryLedger();
+    const lent = () => ({ ...portOf(ledger), close: async () => undefined });
+    const spy = createToolSpy();
+    const lead = (request: { readonly lastText: string; readonly messages: readonly unknown[] }) => {
+      if (request.messages.length === 1) return adds(item('A'));
+      return request.lastText.includes('"failed":1') ? reply().text('It failed.') : yields();
+    };
+    const first = team({ lead, worker: () => reply().stall(), workerMore: { tools: [spy.tool('look')] } });
+    const before = runtimeOf(first.swarm, { ledger: lent() });
+    const run = before.runtime.run(first.swarm, 'Go.');
+    await first.worker.arrived(0);
+    await factsSeen(ledger, 'turn.closed', 1, 'team');
+    await before.runtime.close();
+    const second = team({ lead });
+    const { runtime } = runtimeOf(second.swarm, { ledger: lent() });
+    expect(await runtime.resume(second.swarm, run.sessionId).result).toMatchObject({ text: 'It failed.' });
+    expect(await factsOf(ledger, 'node.finished')).toMatchObject([
+      { data: { error: { kind: 'ceiling-changed' } } },
+    ]);
+    expect(second.worker.requests).toEqual([]);
   });
 });

@@ -71,6 +71,31 @@ describe('a run that is cancelled', () => {
   });
 });
 
+describe('a run that is to end after its step', () => {
+  it.each([
+    ['between two turns', 'yield_agent_graph', { reason: 'nothing to do' }],
+    ['in a turn', 'agent_swarm_status', {}],
+  ])('%s begins nothing more, and stops what runs', async (when, call, args) => {
+    const gate = createGate();
+    const { swarm, lead, worker } = team({
+      lead: [adds(item('A')), reply().wait(gate).call(call, args)],
+      worker: () => reply().stall(),
+    });
+    const { runtime, ledger, misfits } = runtimeOf(swarm);
+    const run = runtime.run(swarm, 'Go.');
+    await worker.arrived(0);
+    await lead.arrived(1);
+    if (when === 'in a turn') run.stopAfterStep();
+    gate.open();
+    await factsSeen(ledger, 'turn.closed', 1, 'team');
+    if (when !== 'in a turn') run.stopAfterStep();
+    expect(await run.result).toMatchObject({ status: 'completed', stopReason: 'after-step-stop' });
+    expect(lead.requests).toHaveLength(2);
+    expect(await ledger.listOpen()).toEqual([]);
+    expect(misfits).toEqual([]);
+  });
+});
+
 describe('a supervisor whose turn fails', () => {
   it('ends the run with everything below it settled', async () => {
     const { swarm, worker } = team({
