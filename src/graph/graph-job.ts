@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { GraphSupervisorEvent } from '../../machines/graph-supervisor.ts';
-import { ceilingIn, type checkCeiling, sessionOpened } from '../agent/ceiling.ts';
+import { ceilingIn, sessionOpened } from '../agent/ceiling.ts';
 import { type Lineage, limitsWithin } from '../agent/lineage.ts';
 import type { DecideIndeterminate } from '../agent/run-turn-job.ts';
 import type { OpenSession, SessionJob, SessionParts } from '../agent/session-parts.ts';
@@ -9,8 +9,8 @@ import { type LastOutcome, refusedOutcome } from '../agent/turn-outcome.ts';
 import type { TurnOwner } from '../agent/turn-owner.ts';
 import { type SessionId, turnIdOf } from '../ids.ts';
 import type { UserPart } from '../ledger/content.ts';
-import { storeParts } from '../ledger/media.ts';
-import type { Failure, NewRecord, SessionIdentity } from '../ledger/records.ts';
+import { loadParts, storeParts } from '../ledger/media.ts';
+import type { Failure, NewRecord, RecordOf, SessionIdentity } from '../ledger/records.ts';
 import type { TurnFacts } from '../ledger/turn-facts.ts';
 import { createPersonWatch } from '../turn/person-watch.ts';
 import { createStopSignal, type StopCause } from '../turn/stop-signal.ts';
@@ -76,8 +76,6 @@ async function openGraph(
   const { graph, run, identity } = request;
   const refusal = refuseInput(session, request);
   if (refusal !== undefined) return refusedOutcome(refusal);
-  const value = readGraphInput(graph, input);
-  if (value.type === 'invalid') return refusedOutcome({ kind: 'invalid-input', message: value.message });
   const limits = limitsOf(request, parts);
   const over = identity.parent === undefined ? run.scope.budget.reserveAgent(limits.agents) : undefined;
   if (over !== undefined) {
@@ -94,6 +92,8 @@ async function openGraph(
     parts.signal,
   );
   if (gate.type === 'refuse') return refusedOutcome({ kind: 'gate-refused', message: gate.reason });
+  const value = readGraphInput(graph, gate.subject.input);
+  if (value.type === 'invalid') return refusedOutcome({ kind: 'invalid-input', message: value.message });
   const ordinal = facts.turns.length + 1;
   // The identity was checked or made where the run began.
   const turnId = turnIdOf(identity.session as SessionId, ordinal);
@@ -156,9 +156,9 @@ function refuseInput({ facts, parts, log }: OpenSession, request: GraphRequest):
     : undefined;
 }
 
-async function resumeGraph(session: OpenSession, request: GraphRequest): Promise<LastOutcome> {
+async function resumeGraph(session: OpenSession, given: GraphRequest): Promise<LastOutcome> {
   const { facts, parts, log } = session;
-  const { graph, identity } = request;
+  const { graph, identity } = given;
   const turn = facts.openTurn;
   if (turn === undefined) {
     return refusedOutcome({ kind: 'nothing-to-resume', message: 'the session has no open turn' });
@@ -167,10 +167,11 @@ async function resumeGraph(session: OpenSession, request: GraphRequest): Promise
     const message = `the run was begun with another graph ${graph.name}: its nodes or edges have changed`;
     return refusedOutcome({ kind: 'graph-changed', message });
   }
+  const request = withinCeiling(given, turn);
   const ceiling = ceilingOf(request, parts);
   const wider = checkGraphCeiling(request, parts, facts.opened);
   await takeUpRun(request, parts, turn);
-  const value = readGraphInput(graph, turn.opened.data.input);
+  const value = readGraphInput(graph, await loadParts(turn.opened.data.input, parts.ledger));
   if (value.type === 'invalid') return refusedOutcome({ kind: 'invalid-input', message: value.message });
   const resumed: NewRecord = {
     type: 'turn.resumed',
@@ -191,6 +192,15 @@ async function resumeGraph(session: OpenSession, request: GraphRequest): Promise
     isResumed: true,
   };
   return drive(session, request, opening, wider);
+}
+
+/** The hard ceiling the run was begun with holds to its end; who takes it up may only narrow it. */
+function withinCeiling(request: GraphRequest, { opened }: TurnFacts): GraphRequest {
+  const { ceiling } = opened.data;
+  const { boundTools } = request;
+  if (ceiling === undefined) return request;
+  const names = new Set(ceiling);
+  return { ...request, boundTools: boundTools?.filter((name) => names.has(name)) ?? ceiling };
 }
 
 /** What the run used before counts once, where its root is taken up. */
@@ -309,7 +319,7 @@ function ceilingOf(request: GraphRequest, parts: SessionParts): readonly string[
 function checkGraphCeiling(
   request: GraphRequest,
   parts: SessionParts,
-  opened: Parameters<typeof checkCeiling>[2],
+  opened: RecordOf<'session.opened'> | undefined,
 ): Failure | undefined {
   const { lineage } = request;
   if (opened === undefined || lineage.bounds === undefined) return undefined;

@@ -194,6 +194,31 @@ describe('a graph that leaves its process', { timeout: 10_000 }, () => {
     });
   });
 
+  it('GS-05 keeps the ceiling it was begun with', async () => {
+    const ledger = memoryLedger();
+    const port = () => ({ ...portOf(ledger), close: async () => undefined });
+    const gate = createGate();
+    const spy = createToolSpy();
+    const model = scriptedModel({ script: () => reply().text('done') });
+    const tools = [spy.tool('look'), spy.tool('del')];
+    const worker = defineAgent({ name: 'worker', instructions: 'Work.', model, tools });
+    const graph = defineGraph({ name: 'g' })
+      .node('hold', (text, { signal }) => gate.pass(signal).then(() => text), {
+        from: 'input',
+        recovery: 'replay_safe',
+      })
+      .node('work', worker, { from: 'hold' })
+      .build({ output: 'work' });
+    const first = createRuntime({ ledger: port() });
+    const run = first.run(graph, 'x', { boundTools: ['look'] });
+    await gate.reached;
+    await first.close();
+    gate.open();
+    const { runtime } = watchedRuntime({ ledger: port() });
+    expect(await runtime.resume(graph, run.sessionId).result).toMatchObject({ status: 'completed' });
+    expect(model.requests.map(({ toolNames }) => toolNames)).toEqual([['look']]);
+  });
+
   it('is not resumed with other nodes than it was begun with', async () => {
     const ledger = memoryLedger();
     const port = () => ({ ...portOf(ledger), close: async () => undefined });
