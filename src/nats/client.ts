@@ -15,12 +15,14 @@ import {
 } from '@nats-io/transport-node';
 import { type Clock, sleep, systemClock } from '../clock.ts';
 import { SwarmError } from '../errors.ts';
+import { createRedactor, type Redactor } from '../events/redaction.ts';
 import { NATS_LIMITS } from '../limits.ts';
 import {
   type NatsAuth,
   type NatsOptions,
   type ResolvedNatsOptions,
   resolveNatsOptions,
+  secretsOf,
 } from './connection-options.ts';
 import { messageOf, natsError } from './nats-error.ts';
 
@@ -72,6 +74,7 @@ interface Listening {
 export class NatsClient implements AsyncDisposable {
   readonly #options: ResolvedNatsOptions;
   readonly #clock: Clock;
+  readonly #redactor: Redactor;
   readonly #closed = new AbortController();
   readonly #watchers = new Set<() => void>();
   readonly #listening = new Set<Listening>();
@@ -84,6 +87,7 @@ export class NatsClient implements AsyncDisposable {
   constructor(options: NatsOptions | string, clock: Clock = systemClock) {
     this.#options = resolveNatsOptions(options);
     this.#clock = clock;
+    this.#redactor = createRedactor({ secrets: secretsOf(this.#options.auth) });
     this.#running = this.#run();
   }
 
@@ -299,7 +303,8 @@ export class NatsClient implements AsyncDisposable {
   #change(state: NatsClientState): void {
     if (this.#state.type === 'closed') return;
     const wasConnected = this.#state.type === 'connected';
-    this.#state = state;
+    const { message } = state;
+    this.#state = message === undefined ? state : { ...state, message: this.#redactor.text(message) };
     if (wasConnected && state.type !== 'connected') {
       this.#life.abort();
       this.#life = new AbortController();

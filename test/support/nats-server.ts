@@ -28,6 +28,8 @@ const PASSWORDS = Object.fromEntries(
 export interface NatsServerOptions {
   /** `project` is the `nats.conf` of the repository; `plain` (default) is JetStream without users. */
   readonly conf?: 'plain' | 'project';
+  /** Lines added to a plain one: who may connect, and how. */
+  readonly more?: string;
   /** Default `current`. `distribution` is the older one that the distribution itself has. */
   readonly version?: 'current' | 'distribution';
 }
@@ -84,12 +86,12 @@ export function isNatsMissing(version: 'current' | 'distribution' = 'current'): 
 
 /** Starts a server on a free port. */
 export async function startNatsServer(options: NatsServerOptions = {}): Promise<NatsServer> {
-  const { conf = 'plain', version = 'current' } = options;
+  const { conf = 'plain', version = 'current', more = '' } = options;
   const binary = findNatsServer(version);
   if (binary === undefined) throw new Error(`no nats-server (${version})`);
   const folder = mkdtempSync(join(tmpdir(), 'swm-nats-'));
   const file = conf === 'project' ? resolve('nats.conf') : join(folder, 'nats.conf');
-  if (conf === 'plain') writeFileSync(file, PLAIN);
+  if (conf === 'plain') writeFileSync(file, `${PLAIN}${more}\n`);
   let child: ChildProcess | undefined;
   let port = -1;
   const leave = () => {
