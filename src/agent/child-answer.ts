@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue, ToolOutput, Usage } from '../ledger/content.ts';
-import { cutChars } from '../tools/safe-text.ts';
+import { cutChars, safeData } from '../tools/safe-text.ts';
 import type { ChildEnd } from './child-sessions.ts';
 
 /** Characters of a child's answer, or of its failure, that its parent's model sees. */
@@ -14,7 +14,10 @@ export interface ChildAnswer {
   readonly result?: JsonObject;
 }
 
-/** The answer of a child as the result of the call that asked for it. A failure is a result like any other. */
+/**
+ * The answer of a child as the result of the call that asked for it: without what a reader would not see. A failure is
+ * a result like any other.
+ */
 export function answerOf(end: EndedChild, agentPath: readonly string[]): ChildAnswer {
   if (end.type === 'completed') return { output: completedOutput(end) };
   const { code, message } = whyOf(end);
@@ -24,7 +27,7 @@ export function answerOf(end: EndedChild, agentPath: readonly string[]): ChildAn
   const how = end.type === 'cancelled' ? 'was cancelled' : end.type === 'lost' ? 'is lost' : 'failed';
   const tokens = usage.totalTokens ?? (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);
   const place = `[${code} at ${agentPath.join(' > ')}, after ${steps} steps, ${toolCalls} tool calls and ${tokens} tokens]`;
-  const text = `${name} ${how}: ${cutChars(message, MAX_ANSWER_CHARS - place.length - 200)} ${place}`;
+  const text = `${name} ${how}: ${cutChars(safeData(message), MAX_ANSWER_CHARS - place.length - 200)} ${place}`;
   return {
     output: { type: 'error', text },
     result: { code, path: [...agentPath], message, steps, toolCalls, usage },
@@ -33,7 +36,8 @@ export function answerOf(end: EndedChild, agentPath: readonly string[]): ChildAn
 
 function completedOutput({ output, text }: Extract<EndedChild, { readonly type: 'completed' }>): ToolOutput {
   if (typeof output === 'string') return { type: 'text', text: cutAnswer(output === '' ? text : output) };
-  const json = JSON.stringify(output) ?? '';
+  // What is unseen stands in strings alone, so that what is left is JSON still.
+  const json = safeData(JSON.stringify(output) ?? '');
   if (json.length > MAX_ANSWER_CHARS) return { type: 'text', text: cutAnswer(json) };
   // What was parsed from JSON and written as JSON again is JSON.
   return { type: 'json', value: JSON.parse(json === '' ? 'null' : json) as JsonValue };
@@ -47,7 +51,8 @@ function definedCounts(usage: Usage): Usage & JsonObject {
 
 const CUT_NOTE = '\n[The answer was longer and was cut here.]';
 
-function cutAnswer(text: string): string {
+function cutAnswer(answer: string): string {
+  const text = safeData(answer);
   if (text.length <= MAX_ANSWER_CHARS) return text === '' ? '[It ended without a text.]' : text;
   return `${cutChars(text, MAX_ANSWER_CHARS - CUT_NOTE.length)}${CUT_NOTE}`;
 }

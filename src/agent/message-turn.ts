@@ -1,7 +1,7 @@
 import { SwarmError } from '../errors.ts';
 import type { IdSource } from '../ids.ts';
 import type { NewRecord } from '../ledger/records.ts';
-import { safeName } from '../tools/safe-text.ts';
+import { safeData, safeName } from '../tools/safe-text.ts';
 import type { TurnScope } from '../turn/turn-scope.ts';
 import { acceptSteering } from './active-run.ts';
 
@@ -38,7 +38,7 @@ export async function messageTurn(
   if (turn.steering.load >= options.steeringQueue) {
     throw await refusal(turn, from, 'mailbox-full', `${options.steeringQueue} texts wait in ${turn.turnId}`);
   }
-  const shown = `Message from ${safeName(from)}:\n${text}`;
+  const shown = `Message from ${safeName(from)}:\n${safeData(text)}`;
   const accepted = await acceptSteering(turn, shown, { ...options, actor: from });
   if (accepted.type === 'refused') {
     const { outcome } = accepted;

@@ -11,6 +11,8 @@ import { scriptedAgent } from '../support/scripted-agents.ts';
 import { playSwarm } from '../support/swarm-run.ts';
 import { createToolSpy } from '../support/tool-spy.ts';
 
+const badKey = (message: string) => ({ kind: 'auth', message, retryable: false, phase: 'connect' }) as const;
+
 describe.each(LEDGER_KINDS)('agents that ask children (%s)', (kind) => {
   it('GS-02 gives the answer of a child as the result of the call that asked', async () => {
     const { agent: scout, model: scoutModel } = scriptedAgent([reply().text('Two files.').usage(7, 2)], {
@@ -137,6 +139,36 @@ describe('what an agent sees of its children', () => {
     expect(long.length).toBeLessThanOrEqual(4_000);
     expect(long).toContain('cut here');
     expect(JSON.parse(json)).toEqual({ count: 2 });
+  });
+});
+
+describe('what a child says', () => {
+  it('reaches its parent without what a reader would not see, also where it failed', async () => {
+    const sly = scriptedAgent([reply().text('Fine.\u202E\u200B')], { name: 'sly' }).agent;
+    const typed = defineAgent({
+      name: 'typed',
+      instructions: 'Say.',
+      model: scriptedModel({ script: [reply().call('submit_output', { word: 'a\u202Eb' })] }),
+      output: z.object({ word: z.string() }),
+    });
+    const broken = scriptedAgent([{ type: 'failure', failure: badKey('no\u200B key') }], {
+      name: 'broken',
+    }).agent;
+    const { agent: lead, model } = scriptedAgent(
+      [
+        reply()
+          .call('ask_sly', { task: 'a' })
+          .call('ask_typed', { task: 'b' })
+          .call('ask_broken', { task: 'c' }),
+        reply().text('Done.'),
+      ],
+      { name: 'lead', agents: [sly, typed, broken] },
+    );
+    const { runtime } = await playSwarm();
+    await runtime.run(lead, 'Go.').result;
+    const [text, json, failure] = lastResults(model, 1);
+    expect([text, json]).toEqual(['Fine.', '{"word":"ab"}']);
+    expect(failure).toContain('no key');
   });
 });
 
