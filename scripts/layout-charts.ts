@@ -12,6 +12,7 @@ import type { ChartLayout, ChartMove, ChartState } from '../src/page/chart-layou
 const STATE_HEIGHT = 30;
 const CHAR_WIDTH = 7;
 const STATE_PADDING = 26;
+const TIMER_WIDTH = 16;
 const MARGIN = 14;
 
 /** Events that take a machine off the way it goes when nothing is wrong. */
@@ -58,7 +59,10 @@ function layoutChart(machine: AnyStateMachine): ChartLayout {
   graph.setGraph({ rankdir: 'TB', nodesep: 26, ranksep: 42, edgesep: 12 });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const name of names) {
-    graph.setNode(name, { width: name.length * CHAR_WIDTH + STATE_PADDING, height: STATE_HEIGHT });
+    // The sign of a timer stands beside the name.
+    const hasTimer = (machine.states[name]?.meta?.timers ?? []).length > 0;
+    const width = name.length * CHAR_WIDTH + STATE_PADDING + (hasTimer ? TIMER_WIDTH : 0);
+    graph.setNode(name, { width, height: STATE_HEIGHT });
   }
   for (const { from, to } of laidOut(arrows, names)) graph.setEdge(from, to);
   dagre.layout(graph);

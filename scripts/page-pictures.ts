@@ -37,6 +37,8 @@ async function takeAll(tab: Page): Promise<void> {
   await picture(tab, 'earlier-dark');
   await tab.getByRole('button', { name: 'Now' }).click();
   await tab.emulateMedia({ colorScheme: 'light' });
+  await tab.click('.tree-row[data-kind="step"]');
+  await picture(tab, 'step-light');
   await tab.setViewportSize({ width: 420, height: 900 });
   await picture(tab, 'narrow-light');
 }
