@@ -22,7 +22,7 @@ Examples:
   $ swarmwright worker agents.ts --pool reviews --concurrency 8
 
 FILE is a module that exports agents, swarms or graphs; a turn names one of them. The ledger is the one on the server:
-\`swarmwright nats init --ledger\` makes its streams. SIGTERM, or Ctrl-C, lets the turns under way end and takes no more;
+\`swarmwright nats init --ledger\` makes its streams. Events of all workers are published there. SIGTERM, or Ctrl-C, lets the turns under way end and takes no more;
 a second one leaves at once, and other workers take the turns up.`;
 
 /** Adds `worker FILE`. */
@@ -58,11 +58,13 @@ async function work(cli: Cli, file: string, options: WorkerCommandOptions): Prom
   const { agents } = loaded;
   const { ns, pool, concurrency } = options;
   const { jetstreamLedger } = await import('../nats/jet-stream-ledger.ts');
+  const { natsSink } = await import('../nats/nats-sink.ts');
   const { startWorker } = await import('../nats/worker.ts');
   const { createRuntime } = await import('../runtime.ts');
   await withNats(options, async (connection) => {
     const ledger = await jetstreamLedger({ connection, ns });
-    await using runtime = createRuntime({ ledger, agents });
+    // Every worker publishes the events of all, so that those of one that died come out too; the server keeps one each.
+    await using runtime = createRuntime({ ledger, agents, sinks: [natsSink({ connection, ns })] });
     const stop = stopSignal();
     const worker = await startWorker({ connection, ns, pool, concurrency, runtime, ledger, agents });
     const names = Object.keys(agents).join(', ');

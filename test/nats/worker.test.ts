@@ -11,6 +11,7 @@ import { startProgram } from '../support/child-process.ts';
 import { violationsOf } from '../support/invariants.ts';
 import { isNatsMissing, type NatsServer } from '../support/nats-server.ts';
 import { ofType } from '../support/run-events.ts';
+import { faultsIn, storedEvents } from './bus.ts';
 import { freshNamespace, openLedgerOn, startLedgerServer } from './ledger-server.ts';
 
 const WITHIN = { timeout: 40_000, interval: 50 };
@@ -94,6 +95,55 @@ describe.skipIf(isNatsMissing())('workers', () => {
     expect(ofType(records, 'turn.closed')[0]?.data.status).toBe('completed');
     expect(ofType(records, 'tool.dispatched')).toHaveLength(1);
     expect(violationsOf({ records })).toEqual([]);
+  });
+
+  test('NB-01 the events of a killed worker are published by another, in order and each once', async () => {
+    const ns = freshNamespace();
+    // The bus knows a repeated event by its session, whatever the namespace.
+    const session = `s-${ns}`;
+    const provider = await providerOf(
+      reply().call('pay', { id: 'a' }),
+      reply().text('Pa').stall(),
+      reply().text('Paid.'),
+    );
+    const ledger = await openLedgerOn(server, { ns });
+    await enqueue(ns, session, 'r-1');
+    const first = start(ns, provider.baseURL);
+    await expect.poll(() => provider.requests.length, WITHIN).toBe(2);
+    await first.kill();
+    const second = start(ns, provider.baseURL);
+    await expect.poll(async () => (await closedTurns(ledger, session)).length, WITHIN).toBe(1);
+    const published = () => storedEvents(server.url, `swm.v1.${ns}.evt.>`);
+    await expect.poll(async () => (await published()).at(-1)?.type, WITHIN).toBe('turn.closed');
+    await second.kill();
+    const events = await published();
+    expect(faultsIn(events)).toEqual({ repeated: 0, missing: 0, inverted: 0 });
+    const types = new Set(events.map(({ type }) => type));
+    expect([...types]).toEqual(expect.arrayContaining(['turn.opened', 'tool.settled', 'turn.resumed']));
+  });
+
+  test('NB-14 a parent that asks a child ends in a pool of one', async () => {
+    const ns = freshNamespace();
+    const provider = await scriptedServer({
+      script: ({ messages, toolNames }) => {
+        const isDone = messages.some(({ role }) => role === 'tool');
+        if (toolNames.includes('ask_payer')) {
+          return isDone ? reply().text('All paid.') : reply().call('ask_payer', { task: 'Pay.' });
+        }
+        return isDone ? reply().text('Paid.') : reply().call('pay', { id: 'a' });
+      },
+    });
+    onTestFinished(() => provider.close());
+    const ledger = await openLedgerOn(server, { ns });
+    await enqueueTurn(client, { ns, session: 's-1', run: 'r-1', target: 'lead', input: 'Go.' });
+    const worker = start(ns, provider.baseURL);
+    await worker.said('entered pay a');
+    await expect.poll(async () => (await closedTurns(ledger, 's-1')).length, WITHIN).toBe(1);
+    const sessions = await ledger.sessions('s-1');
+    expect(sessions.map(({ agent, openTurn }) => [agent, openTurn])).toEqual([
+      ['lead', undefined],
+      ['payer', undefined],
+    ]);
   });
 
   test('NB-12 a call whose outcome a killed worker took with it is left in doubt', async () => {
