@@ -43,6 +43,7 @@ export class SwarmRun implements SupervisorDesk {
   /** The turn under way, as its own tools see it. */
   #delegating: DelegatingTurn | undefined;
   #turn: TurnScope | undefined;
+  #isBegun = false;
   readonly #news: HeardNews;
 
   private constructor(session: OpenSession, request: SwarmRequest, parts: OpenedParts) {
@@ -94,9 +95,12 @@ export class SwarmRun implements SupervisorDesk {
   /** Gives the supervisor an input. Never rejects. */
   begin(input: readonly UserPart[]): Promise<LastOutcome> {
     return this.#guard(async () => {
-      this.driver.takeUp();
       this.#news.beginTurn();
-      return this.#follow(await openTurn(this.#session, this.#turnRequest, input));
+      const outcome = await openTurn(this.#session, this.#turnRequest, input);
+      if (this.#isBegun) return this.#follow(outcome);
+      // Refused: whatever the session has under way is not this run's.
+      this.driver.close('left');
+      return outcome.type === 'handed-off' ? HANDED_OFF : outcome;
     });
   }
 
@@ -111,10 +115,17 @@ export class SwarmRun implements SupervisorDesk {
         return refusedOutcome({ kind: 'nothing-to-resume', message: 'the session has no open turn' });
       }
       await this.#takeUp();
-      this.driver.takeUp();
+      this.#begin();
       if (left !== undefined) return this.#follow(left, true);
       return this.#follow(await resumeTurn(this.#session, this.#turnRequest));
     });
+  }
+
+  /** The run is the one that looks after the schedule from here on. */
+  #begin(): void {
+    if (this.#isBegun) return;
+    this.#isBegun = true;
+    this.driver.takeUp();
   }
 
   /** How the last turn ended, if the run has something left to do. */
@@ -227,6 +238,7 @@ export class SwarmRun implements SupervisorDesk {
       begin: () => true,
       attach: (turn) => {
         this.#turn = turn;
+        this.#begin();
         turn.stop.signal.addEventListener('abort', () => this.#turnStopped(turn), { once: true });
         run.attach(turn);
       },

@@ -144,6 +144,28 @@ describe('a runtime that closes', () => {
     expect(opening.misfits).toEqual([]);
   });
 
+  it('leaves works alone that another run begins beside, and is refused', async () => {
+    const ledger = memoryLedger();
+    const first = team({ lead: [adds(item('A')), reply().stall()], worker: () => reply().stall() });
+    const before = runtimeOf(first.swarm, { ledger: lent(ledger) });
+    const { sessionId } = before.runtime.run(first.swarm, 'Go.');
+    await first.worker.arrived(0);
+    await first.lead.arrived(1);
+    await before.runtime.close();
+    const facts = await ledger.read(sessionId);
+    const second = team({
+      lead: ({ lastText }) => (lastText.includes('"status":"settled"') ? reply().text('Done.') : yields()),
+    });
+    const { runtime } = runtimeOf(second.swarm, { ledger: lent(ledger) });
+    expect(await runtime.run(second.swarm, 'Go.', { sessionId }).result).toMatchObject({
+      status: 'failed',
+      error: { kind: 'turn-open' },
+    });
+    expect(await ledger.read(sessionId)).toEqual(facts);
+    expect(await runtime.resume(second.swarm, sessionId).result).toMatchObject({ text: 'Done.' });
+    expect(second.worker.requests).toHaveLength(1);
+  });
+
   it('says that there is nothing to resume of a run that is over', async () => {
     const { swarm } = team({ lead: [adds(item('A')), yields(), reply().text('Done.')] });
     const { runtime } = runtimeOf(swarm);
