@@ -7,7 +7,7 @@ import { ceilingIn } from './ceiling.ts';
 import { closedOutcome } from './closed-outcome.ts';
 import type { AnyAgent } from './define-agent.ts';
 import { handoffLineage, limitsWithin } from './lineage.ts';
-import { inputJob, resumeJob, type TurnRequest, takeUpRun } from './run-turn-job.ts';
+import { heldTo, inputJob, resumeJob, type TurnRequest, takeUpRun } from './run-turn-job.ts';
 import type { SessionJob, SessionParts } from './session-parts.ts';
 import { failureOf } from './thrown-failure.ts';
 import { type Handoff, type LastOutcome, refusedOutcome } from './turn-outcome.ts';
@@ -44,7 +44,7 @@ export async function findWork(
     if (last.closed === undefined) return { type: 'resume', request, ...before };
     const outcome = await closedOutcome(last, last.closed, request.agent, parts.ledger);
     if (outcome.type !== 'handed-off') return { type: 'ended', request, outcome, ...before };
-    const next = handoffRequest(parts, request, outcome.handoff);
+    const next = handoffRequest(parts, heldTo(request, last), outcome.handoff);
     if ('kind' in next) return { type: 'ended', request, outcome: refusedOutcome(next), ...before };
     before.steps += outcome.steps;
     before.toolCalls += outcome.toolCalls;

@@ -65,18 +65,18 @@ export type DecideIndeterminate = (call: {
 
 /** The job that gives a session a new input. */
 export function inputJob(request: TurnRequest, input: readonly UserPart[]): SessionJob {
-  return turnJob(request, 'message', (session) => openTurn(session, request, input));
+  return turnJob(request, 'message', (session, held) => openTurn(session, held, input));
 }
 
 /** The job that takes up an open turn where its facts left it. */
 export function resumeJob(request: TurnRequest): SessionJob {
-  return turnJob(request, 'resume', (session) => resumeTurn(session, request));
+  return turnJob(request, 'resume', resumeTurn);
 }
 
 function turnJob(
   request: TurnRequest,
   wakes: 'message' | 'resume',
-  run: (session: OpenSession) => Promise<TurnOutcome>,
+  run: (session: OpenSession, held: TurnRequest) => Promise<TurnOutcome>,
 ): SessionJob {
   const { agent, run: owner } = request;
   return {
@@ -85,10 +85,11 @@ function turnJob(
     wakes,
     async run(session) {
       if (!owner.begin()) return;
-      const outcome = await run(session);
+      const held = wakes === 'resume' ? heldTo(request, session.facts.openTurn) : request;
+      const outcome = await run(session, held);
       if (outcome.type === 'handed-off') {
         session.follow(() => owner.turn);
-        session.parts.ways.followHandoff(request, outcome, session);
+        session.parts.ways.followHandoff(held, outcome, session);
         // The next input of this session waits for the end of the run, wherever that is.
         await owner.result;
       }
@@ -98,6 +99,17 @@ function turnJob(
     },
     refuse: (failure) => owner.ended(refusedOutcome(failure)),
   };
+}
+
+/**
+ * A request within the hard ceiling that a turn was opened with: it holds to the end of the run, in every session that
+ * the turn asks or hands over to, whatever who takes the turn up says of it.
+ */
+export function heldTo(request: TurnRequest, turn: Pick<TurnFacts, 'opened'> | undefined): TurnRequest {
+  const ceiling = turn?.opened.data.ceiling;
+  if (ceiling === undefined) return request;
+  const names = new Set(ceiling);
+  return { ...request, boundTools: request.boundTools?.filter((name) => names.has(name)) ?? ceiling };
 }
 
 /** Opens a turn in a session and runs it to its end. Never rejects where its facts can be read. */
