@@ -301,6 +301,8 @@ export const PAGE_LIMITS = {
   maxTextChars: 16_000,
   /** Live instances a viewer is told of when it connects. */
   instances: 20_000,
+  /** Events of a bus that a page over it keeps; the oldest go first. */
+  busEvents: 100_000,
 } as const;
 
 type Widen<T> = { readonly [K in keyof T]: T[K] extends number ? number : Widen<T[K]> };
