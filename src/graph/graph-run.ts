@@ -68,7 +68,8 @@ export class GraphRun {
       machine.send({ type: 'UPDATED', revision: schedule.revision });
       return;
     }
-    machine.send({ type: 'RESUMED' });
+    // One that is taken up to be ended closes without going on.
+    if (machine.state === 'paused') machine.send({ type: 'RESUMED' });
     for (const work of schedule.works.values()) if (isActive(work.status)) this.#start(work);
   }
 

@@ -84,6 +84,50 @@ describe('a node that waits for a person', { timeout: 10_000 }, () => {
   });
 });
 
+describe('a graph in a graph that waits for a person', { timeout: 10_000 }, () => {
+  it('pauses with the outer one, and both go on', async () => {
+    const { graph: inner, cleaner, spy } = askingGraph();
+    const outer = defineGraph({ name: 'outer' })
+      .node('inner', inner, { from: 'input' })
+      .node('text', ({ clean }) => clean, { from: 'inner' })
+      .build({ output: 'text' });
+    const { runtime, misfits } = watchedRuntime({ agents: { cleaner } });
+    const run = runtime.run(outer, 'x', { onApproval: 'pause' });
+    const paused = await run.result;
+    expect(paused).toMatchObject({
+      status: 'paused',
+      approvals: [{ toolName: 'del', agentPath: ['outer', 'g', 'cleaner'] }],
+    });
+    const [request] = paused.status === 'paused' ? paused.approvals : [];
+    await runtime.approvals.decide(request?.id ?? '', { decision: 'deny', reason: 'not today' });
+    const resumed = await runtime.resume(outer, run.sessionId).result;
+    expect(resumed).toMatchObject({ status: 'completed', output: expect.stringContaining('not today') });
+    expect(spy.entries).toEqual([]);
+    expect(misfits).toEqual([]);
+    expect(await runtime.recover()).toEqual([]);
+  });
+
+  it('fails with the outer one, and leaves nothing open', async () => {
+    const { graph: inner, cleaner } = askingGraph();
+    const gate = createGate();
+    const outer = defineGraph({ name: 'outer' })
+      .node('inner', inner, { from: 'input' })
+      .node('bad', () => gate.pass().then(() => Promise.reject(new Error('broken'))), { from: 'input' })
+      .join('all', { from: ['inner', 'bad'] })
+      .build({ output: 'all' });
+    const { runtime, misfits } = watchedRuntime({ agents: { cleaner } });
+    const run = runtime.run(outer, 'x', { onApproval: 'pause' });
+    // The inner graph lies in the ledger by now, and is taken up to be ended.
+    for await (const event of run.events({ tree: true }))
+      if (event.type === 'turn.paused' && event.agent === 'g') break;
+    gate.open();
+    expect(await run.result).toMatchObject({ status: 'failed', error: { message: 'bad: broken' } });
+    expect(await runtime.recover()).toEqual([]);
+    expect(await runtime.approvals.pending()).toEqual([]);
+    expect(misfits).toEqual([]);
+  });
+});
+
 describe('a graph that leaves its process', { timeout: 10_000 }, () => {
   it('is resumed by name, with agents at work in it', async () => {
     const ledger = memoryLedger();
