@@ -54,7 +54,7 @@ export function createGuardedPublisher(options: GuardedPublisherOptions): Guarde
   return {
     async publish(batch, withinMs) {
       const timeUp = new AbortController();
-      const timer = clock.setTimeout(() => timeUp.abort(), withinMs);
+      const timer = clock.setTimeout(() => timeUp.abort(), Math.min(withinMs, 2 ** 31 - 1));
       let cause = new SwarmError('nats-unavailable', `nothing was stored within ${withinMs} ms`);
       try {
         for (let tries = 0; !timeUp.signal.aborted; tries += 1) {

@@ -68,10 +68,21 @@ async function* readOn({ reader, subjects, only, upTo }: RecordTailOptions, from
   for await (const message of readSubject(reader, { filter, from, atLeast: newest })) {
     const { sequence } = message;
     if (upTo !== undefined && sequence > sequenceOf(upTo)) return;
-    const items = positionedRecords(message, subjects);
-    const isWanted = only === undefined || 'session' in only || items[0]?.record.root === only.root;
-    yield { sequence, items: isWanted ? items : [] };
+    yield { sequence, items: wantedIn(message, only, subjects) };
   }
+}
+
+function wantedIn(
+  message: SequencedMessage,
+  only: TailScope | undefined,
+  subjects: LedgerSubjects,
+): readonly PositionedRecord[] {
+  if (only === undefined || 'session' in only) return positionedRecords(message, subjects);
+  // Mostly the header tells, and records of other trees need not be looked into.
+  const root = rootIn(message);
+  if (root !== undefined && root !== only.root) return [];
+  const items = positionedRecords(message, subjects);
+  return items[0]?.record.root === only.root ? items : [];
 }
 
 /** What those wait for who follow all records. */

@@ -20,11 +20,16 @@ export type Steady = <T>(work: () => Promise<T>) => Promise<T>;
 export function createSteady({ client, closing, withinMs, clock = systemClock }: SteadyOptions): Steady {
   return async (work) => {
     const until = clock.monotonicMs() + withinMs;
-    const end = AbortSignal.any([closing, AbortSignal.timeout(withinMs)]);
+    // Made when something has to be waited for, which is seldom: a timer for each look would stay for long.
+    let end: AbortSignal | undefined;
+    const waiting = () => {
+      end ??= AbortSignal.any([closing, AbortSignal.timeout(wholeMs(until - clock.monotonicMs()))]);
+      return end;
+    };
     for (let tries = 0; ; tries += 1) {
       if (closing.aborted) throw ledgerClosed();
       try {
-        await client.connected(end);
+        if (client.state.type !== 'connected') await client.connected(waiting());
         return await work();
       } catch (error) {
         if (closing.aborted) throw ledgerClosed(error);
@@ -33,9 +38,14 @@ export function createSteady({ client, closing, withinMs, clock = systemClock }:
         if (clock.monotonicMs() >= until) throw unavailable(error);
       }
       const pauseMs = Math.min(NATS_LIMITS.maxLedgerBackoffMs, NATS_LIMITS.ledgerBackoffMs * 2 ** tries);
-      await sleep(clock, pauseMs, end);
+      await sleep(clock, pauseMs, waiting());
     }
   };
+}
+
+/** A time as timers take it. */
+function wholeMs(ms: number): number {
+  return Math.min(2 ** 31 - 1, Math.max(0, Math.ceil(ms)));
 }
 
 export function ledgerClosed(cause?: unknown): SwarmError {
