@@ -187,9 +187,13 @@ export const EVENT_TABLE: EventTable = {
       stopped: stops.map(({ target }) => target),
       finishes: finish !== undefined,
     }),
-    content: ({ works, finish }) => {
-      const told = works.flatMap(({ work, instruction }) =>
-        instruction === undefined ? [] : [[work, instruction] as const],
+    content: ({ operators, works, finish }) => {
+      const all = [
+        ...operators.map(({ operator, instruction }) => [operator, instruction] as const),
+        ...works.map(({ work, instruction }) => [work, instruction] as const),
+      ];
+      const told = all.flatMap(([id, instruction]) =>
+        instruction === undefined ? [] : [[id, instruction] as const],
       );
       return {
         instructions: told.length === 0 ? undefined : Object.fromEntries(told),

@@ -33,7 +33,9 @@ export function graphView(driver: OperatorDriver, detail: ViewDetail): JsonObjec
     counts: { ...counts },
     open_works: open.slice(0, MAX_SHOWN).map(show),
     ended_works: ended.map(show),
-    ...(detail === 'brief' ? {} : { operators: operators.slice(-MAX_SHOWN).map(operatorView) }),
+    ...(detail === 'brief'
+      ? {}
+      : { operators: operators.slice(-MAX_SHOWN).map((one) => operatorView(one, driver)) }),
     ...(schedule.finish === undefined ? {} : { finished: { result_ids: [...schedule.finish.results] } }),
     omitted: {
       open_works: Math.max(0, open.length - MAX_SHOWN),
@@ -81,12 +83,13 @@ function workView(work: WorkState, driver: OperatorDriver, { detail, deferred }:
   };
 }
 
-function operatorView(operator: OperatorState): JsonValue {
+function operatorView(operator: OperatorState, driver: OperatorDriver): JsonValue {
   const { spec, works } = operator;
+  const isBlocked = works.some((work) => driver.isBlocked(work));
   return {
     operator_id: spec.operator,
     agent: spec.target ?? '',
-    status: operatorStatus(operator),
+    status: isBlocked ? 'blocked' : operatorStatus(operator),
     works: works.length,
   };
 }

@@ -234,3 +234,23 @@ describe('the output of an operator', () => {
     expect(JSON.stringify([all, events])).not.toContain('s-');
   });
 });
+
+describe('large instructions', () => {
+  it('stand in the ledger whole, and what is too large for it is a result', async () => {
+    const long = (of: string) => `${of}\n${'x'.repeat(59_000)}`;
+    const { swarm, lead, worker } = team({
+      lead: [
+        adds(item(long('A')), item(long('B')), item(long('C'))),
+        adds(...Array.from({ length: 32 }, (_, at) => item(long(`${at}`)))),
+        yields(),
+        reply().text('Done.'),
+      ],
+    });
+    const { runtime, ledger } = runtimeOf(swarm);
+    expect(await runtime.run(swarm, 'Go.').result).toMatchObject({ status: 'completed', text: 'Done.' });
+    expect(worker.requests).toHaveLength(3);
+    expect(promptOf(worker.requests[0] ?? { messages: [] })).toContain(long('A'));
+    expect(resultsIn(lead, 2)[0]).toMatch(/update_agent_graph|limit|large|bytes/);
+    expect(await factsOf(ledger, 'graph.updated')).toHaveLength(1);
+  });
+});
