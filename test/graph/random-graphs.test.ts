@@ -74,7 +74,7 @@ function graphOf(plan: readonly Plan[], entered: string[]): Graph<string> {
   const last = (got: unknown) => JSON.stringify(got);
   // The plan is made of what the builder's own types would let through.
   return builder
-    .join('last', { from: ends, onError: 'collect' }, last)
+    .join('last', { from: ends, onError: 'collect', recovery: 'idempotent' }, last)
     .build({ output: 'last' }) as Graph<string>;
 }
 
