@@ -5,8 +5,8 @@ import { measureIn } from './processes.ts';
 import { rounded } from './statistics.ts';
 
 const EVENTS = 24_000;
-const ROUNDS = 7;
-const TURNS = 150;
+const ROUNDS = 5;
+const TURNS = 600;
 const READERS = 100;
 
 /** What holds a bus to its promise. */
