@@ -20,48 +20,50 @@ const steerSchema = z.strictObject({ session: id, text: text.min(1) });
 const cancelSchema = z.strictObject({ session: id, reason: text.optional() });
 const forkSchema = z.strictObject({ session: id, atSeq: z.int().positive() });
 
+/** Where its facts come from is not its affair. */
+type Asked = Omit<InspectedRuntime, 'ledger'>;
+
 /** Who acts, in the ledger: the page cannot tell one holder of the token from another. */
 const ACTOR = 'inspector page';
 
 /** What a viewer with the token may have done, by path. Each gives what it is answered with. */
-export const PAGE_ACTIONS: Readonly<
-  Record<string, (runtime: InspectedRuntime, body: unknown) => Promise<JsonObject>>
-> = {
-  '/api/decide': async (runtime, body) => {
-    const { id: request, reason, scope, answer, decision } = read(decideSchema, body);
-    await runtime.decide(request, {
-      decision,
-      actor: ACTOR,
-      ...(scope === undefined ? {} : { scope }),
-      ...(reason === undefined ? {} : { reason }),
-      ...(answer === undefined ? {} : { answer }),
-    });
-    return {};
-  },
-  '/api/steer': async (runtime, body) => {
-    const { session, text: words } = read(steerSchema, body);
-    await runtime.steer(session, words);
-    return {};
-  },
-  '/api/cancel': async (runtime, body) => {
-    const { session, reason } = read(cancelSchema, body);
-    await runtime.cancel(session, reason ?? 'cancelled from the inspector page');
-    return {};
-  },
-  '/api/fork': async (runtime, body) => {
-    const { session, atSeq } = read(forkSchema, body);
-    if (runtime.fork === undefined)
-      throw new SwarmError('invalid-input', 'this runtime cannot fork a session');
-    return { session: await runtime.fork(session, atSeq) };
-  },
-};
+export const PAGE_ACTIONS: Readonly<Record<string, (runtime: Asked, body: unknown) => Promise<JsonObject>>> =
+  {
+    '/api/decide': async (runtime, body) => {
+      const { id: request, reason, scope, answer, decision } = read(decideSchema, body);
+      await runtime.decide(request, {
+        decision,
+        actor: ACTOR,
+        ...(scope === undefined ? {} : { scope }),
+        ...(reason === undefined ? {} : { reason }),
+        ...(answer === undefined ? {} : { answer }),
+      });
+      return {};
+    },
+    '/api/steer': async (runtime, body) => {
+      const { session, text: words } = read(steerSchema, body);
+      await runtime.steer(session, words);
+      return {};
+    },
+    '/api/cancel': async (runtime, body) => {
+      const { session, reason } = read(cancelSchema, body);
+      await runtime.cancel(session, reason ?? 'cancelled from the inspector page');
+      return {};
+    },
+    '/api/fork': async (runtime, body) => {
+      const { session, atSeq } = read(forkSchema, body);
+      if (runtime.fork === undefined)
+        throw new SwarmError('invalid-input', 'this runtime cannot fork a session');
+      return { session: await runtime.fork(session, atSeq) };
+    },
+  };
 
 /**
  * Open requests. Whoever decides has to see what for; who only looks sees arguments where the content policy lets
  * them out.
  */
 export async function pendingRequests(
-  runtime: InspectedRuntime,
+  runtime: Asked,
   settings: PageSettings,
   controls: boolean,
 ): Promise<readonly object[]> {

@@ -1,14 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { START_STATE } from '../../machines/hooks.ts';
-import type { MachineSet } from '../../machines/machine-kind.ts';
 import { isSwarmError, SwarmError } from '../errors.ts';
 import { createRedactor } from '../events/redaction.ts';
 import type { InspectedRuntime } from '../lifecycle/inspector.ts';
 import type { InstanceSnapshot } from '../lifecycle/registry.ts';
 import type { TransitionRecord } from '../lifecycle/transition-record.ts';
 import { PAGE_LIMITS } from '../limits.ts';
-import { type FactSource, ledgerFacts } from './fact-source.ts';
+import type { FactSource } from './fact-source.ts';
 import type { MoveRing } from './move-ring.ts';
 import { judgeAccess, mayRead, SECURITY_HEADERS } from './page-access.ts';
 import { PAGE_ACTIONS, pendingRequests } from './page-actions.ts';
@@ -19,10 +18,11 @@ import { parsePosition, streamTo } from './page-stream.ts';
 /** What the server shows. */
 export interface PageSource {
   readonly settings: PageSettings;
-  readonly runtime: InspectedRuntime;
+  readonly runtime: Omit<InspectedRuntime, 'ledger'>;
+  /** Rejects where there are none to be had. */
+  facts(): Promise<FactSource>;
   readonly ring: MoveRing;
   readonly live: () => readonly InstanceSnapshot[];
-  readonly machines: MachineSet | undefined;
 }
 
 /** A page that is being served. */
@@ -156,18 +156,12 @@ async function answerRead(
 
 async function stream(request: IncomingMessage, response: ServerResponse, reading: Reading): Promise<void> {
   const { runtime, ring, live, settings, controls, searchParams } = reading;
-  const source = await factsOf(reading);
+  const source = await reading.facts();
   const seen = request.headers['last-event-id'] ?? searchParams.get('after') ?? undefined;
   response.writeHead(200, { ...SECURITY_HEADERS, 'Content-Type': 'text/event-stream; charset=utf-8' });
   const from = parsePosition(String(seen));
   const canFork = controls && runtime.fork !== undefined;
   await streamTo(response, { source, ring, live, settings, from, controls, canFork });
-}
-
-async function factsOf({ runtime, settings, machines }: Reading): Promise<FactSource> {
-  const { content, redactor } = settings;
-  const options = { content, machines, ...(redactor === undefined ? {} : { redactor }) };
-  return ledgerFacts(await runtime.ledger, options);
 }
 
 /** The path of one machine: as it was seen, or as facts tell it, up to a place in the session. */
@@ -176,7 +170,7 @@ async function pathOf(reading: Reading): Promise<readonly TransitionRecord[]> {
   const id = searchParams.get('instance') ?? '';
   const seen = searchParams.has('seq') ? [] : ring.ofInstance(id);
   if (seen[0]?.from === START_STATE) return seen;
-  const source = await factsOf(reading);
+  const source = await reading.facts();
   return source.path(id, Number(searchParams.get('seq') ?? Number.POSITIVE_INFINITY));
 }
 
@@ -185,7 +179,7 @@ async function saidIn(reading: Reading): Promise<object> {
   const { settings, searchParams } = reading;
   const { content, redactor = createRedactor() } = settings;
   if (content === false || (Array.isArray(content) && !content.includes('step'))) return {};
-  const said = await (await factsOf(reading)).said(searchParams.get('step') ?? '');
+  const said = await (await reading.facts()).said(searchParams.get('step') ?? '');
   return said === undefined ? {} : redactor.value({ ...said });
 }
 

@@ -2,6 +2,7 @@ import type { MachineSet } from '../../machines/machine-kind.ts';
 import type { InspectedRuntime, Inspector } from '../lifecycle/inspector.ts';
 import type { InstanceSnapshot } from '../lifecycle/registry.ts';
 import { PAGE_LIMITS } from '../limits.ts';
+import { ledgerFacts } from './fact-source.ts';
 import { createMoveRing } from './move-ring.ts';
 import { type PageOptions, resolvePageOptions } from './page-options.ts';
 import { type PageServer, servePage } from './page-server.ts';
@@ -39,7 +40,10 @@ export function page(options: PageOptions = {}): PageInspector {
 
   const serve = async (runtime: InspectedRuntime): Promise<PageServer | undefined> => {
     try {
-      const server = await servePage({ settings, runtime, ring, live, machines });
+      const { content, redactor } = settings;
+      const options = { content, machines, ...(redactor === undefined ? {} : { redactor }) };
+      const facts = async () => ledgerFacts(await runtime.ledger, options);
+      const server = await servePage({ settings, runtime, facts, ring, live });
       const fragment = settings.token === undefined ? '' : `#token=${encodeURIComponent(settings.token)}`;
       url.resolve(`${server.url}${fragment}`);
       return server;
