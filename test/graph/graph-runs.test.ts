@@ -110,6 +110,23 @@ describe.each(LEDGER_KINDS)('a run of a graph on a %s ledger', { timeout: 10_000
     ]);
   });
 
+  it('T12 joins branches of unequal length once, when the longest is through', async () => {
+    const { runtime, misfits } = await world();
+    let joined = 0;
+    const graph = defineGraph({ name: 'g' })
+      .node('short', (text) => text.length, { from: 'input' })
+      .node('first', (text) => text.toUpperCase(), { from: 'input' })
+      .node('second', (text) => `${text}!`, { from: 'first' })
+      .join('both', { from: ['short', 'second'] }, (both) => {
+        joined += 1;
+        return both;
+      })
+      .build({ output: 'both' });
+    expect(await runtime.run(graph, 'abc').result).toMatchObject({ output: { short: 3, second: 'ABC!' } });
+    expect(joined).toBe(1);
+    expect(misfits).toEqual([]);
+  });
+
   it('repeats a loop while its condition holds, on what the round before yielded', async () => {
     const { runtime, misfits } = await world();
     const graph = defineGraph({ name: 'g' })
