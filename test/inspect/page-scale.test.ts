@@ -1,13 +1,17 @@
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
+import { createRuntime } from 'swarmwright';
+import { page } from 'swarmwright/inspect';
 import { createGate, reply } from 'swarmwright/testing';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
+import { PAGE_LIMITS } from '../../src/limits.ts';
 import { scriptedAgent } from '../support/scripted-agents.ts';
 import { describeInBrowser } from './chromium.ts';
 import { LIT, row, shownRuntime, TOKEN, whenReady } from './shown-run.ts';
 import { askingTool, gatedTool } from './tools.ts';
 
 const ACTORS = 1_000;
+const BURST = 50_000;
 
 interface Finding {
   readonly id: string;
@@ -57,6 +61,34 @@ describeInBrowser('a page with much on it', (browser) => {
     await tab.waitForSelector(`${row('session')}[data-state="completed"]`);
     await tab.click(row('turn'));
     await tab.waitForSelector(`${LIT}[data-state="completed"]`);
+  });
+
+  it('IN-03 shows how many transitions were dropped in a burst, and takes the rest', async () => {
+    const inspector = page();
+    const runtime = createRuntime({ inspect: inspector });
+    onTestFinished(() => runtime.close());
+    const tab = await browser.open(await inspector.url);
+    await whenReady(tab);
+    const way = {
+      kind: 'turn',
+      machineId: 'turn',
+      from: 'opening',
+      to: 'projecting',
+      event: 'OPENED',
+    } as const;
+    for (let seq = 1; seq <= BURST; seq += 1) {
+      inspector.observe({
+        v: 1,
+        seq,
+        at: 0,
+        id: `s-${seq}.1`,
+        rootId: 's',
+        session: `s-${seq}`,
+        ...way,
+        meta: {},
+      });
+    }
+    await tab.getByText(`${BURST - PAGE_LIMITS.moves} transitions dropped`).waitFor();
   });
 
   it.each(['light', 'dark'] as const)(
