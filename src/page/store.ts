@@ -12,7 +12,7 @@ const MAX_EVENTS = 200_000;
 const MAX_MOVED = 4_000;
 const MAX_MOVES = 400;
 /** Least time between two pictures. */
-const FRAME_MS = 100;
+const FRAME_MS = 90;
 
 /** How long a message can be read. */
 const MESSAGE_MS = 8_000;
@@ -54,6 +54,7 @@ export class Store {
   #frame: number | undefined;
   /** How long the last picture took: at least as much time is left for whoever uses the page. */
   #drawMs = 0;
+  #drawnAt = 0;
   readonly #draw: () => void;
 
   constructor(draw: () => void) {
@@ -181,14 +182,16 @@ export class Store {
   /** Draws soon, and not more often than eyes can follow. */
   changed(): void {
     this.#version += 1;
+    const pause = Math.max(FRAME_MS, this.#drawMs * 2);
     this.#frame ??= window.setTimeout(
       () => {
         this.#frame = undefined;
         const began = performance.now();
         this.#draw();
-        this.#drawMs = performance.now() - began;
+        this.#drawnAt = performance.now();
+        this.#drawMs = this.#drawnAt - began;
       },
-      Math.max(FRAME_MS, this.#drawMs * 2),
+      Math.max(0, this.#drawnAt + pause - performance.now()),
     );
   }
 
