@@ -48,9 +48,12 @@ export function judgeAccess(request: IncomingMessage, settings: PageSettings): A
   return { type: 'allowed', controls };
 }
 
-/** Whether a request that was let in may read what is shown: beyond this machine only with the token. */
-export function mayRead(controls: boolean, settings: PageSettings): boolean {
-  return controls || settings.isLoopback;
+/**
+ * Whether a request that was let in may read what is shown: with the token always; without it on this machine alone,
+ * and what was said only where nobody thought of a token, as others may have an account here.
+ */
+export function mayRead(controls: boolean, { isLoopback, token, content }: PageSettings): boolean {
+  return controls || (isLoopback && (token === undefined || content === false));
 }
 
 function refused(status: 401 | 403 | 421, message: string): Access {

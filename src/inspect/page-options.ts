@@ -14,7 +14,10 @@ export interface PageOptions {
    * It comes in the fragment of the address (`#token=...`), which browsers send to nobody.
    */
   readonly token?: string;
-  /** Which events carry prompts, arguments and results. Default none. */
+  /**
+   * Which events carry prompts, arguments and results. Default none. With any, whoever looks needs the token where
+   * there is one.
+   */
   readonly content?: ContentPolicy;
   /** Masks secrets in everything that is shown. Default: by shape. */
   readonly redactor?: Redactor;

@@ -88,6 +88,13 @@ describe('who may ask the page', () => {
     expect((await ask(`${base}api/approvals`, { authorization })).status).toBe(200);
   });
 
+  it('IN-06 shows what was said to nobody without the token', async () => {
+    const { url } = await shownRuntime({}, { content: true, token: TOKEN });
+    const base = url.replace(/#.*/, '');
+    expect((await ask(`${base}api/stream`, {})).status).toBe(401);
+    expect((await ask(`${base}api/approvals`, { authorization: `Bearer ${TOKEN}` })).status).toBe(200);
+  });
+
   it.each([
     ['an unknown session', { session: 's-none', text: 'x' }, 'unknown-session'],
     ['an unknown field', { session: 's-1', text: 'x', more: 1 }, 'invalid-input'],
