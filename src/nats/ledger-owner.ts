@@ -14,6 +14,9 @@ const BEATS = 6;
 /** Share of the lease after which an owner that was not heard lets go by itself, before anybody may take over. */
 const SELF_FENCE = 2 / 3;
 
+/** Time a farewell stays; the shortest the server knows. */
+const GONE_MS = 1_000;
+
 export interface LedgerOwnerOptions {
   readonly client: NatsClient;
   readonly subjects: LedgerSubjects;
@@ -77,16 +80,26 @@ export class LedgerOwner {
     return new Set(isAlive.map(({ subject }) => subject.slice(prefix)));
   }
 
-  /** Tells that it is over, if anybody listens: others need not wait for the lease. Never rejects. */
+  /** Tells that it is over, for a bounded time: others need not wait for the lease then. Never rejects. */
   async end(): Promise<void> {
     this.#isEnded = true;
     clearInterval(this.#timer);
     this.#forget?.();
     await this.#beating?.catch(() => undefined);
-    if (this.#heardAt !== undefined && this.#options.client.state.type === 'connected') {
-      await this.#tell(new Uint8Array(), 1_000).catch(() => undefined);
-    }
+    if (this.#heardAt !== undefined) await this.#leave().catch(() => undefined);
     this.#reader.close();
+  }
+
+  /** A server that is away for a moment is waited for: everybody else would have to wait for the whole lease. */
+  async #leave(): Promise<void> {
+    const timeUp = new AbortController();
+    const timer = this.#clock.setTimeout(() => timeUp.abort(), NATS_LIMITS.drainMs);
+    try {
+      await this.#options.client.connected(timeUp.signal);
+      await this.#tell(new Uint8Array(), GONE_MS);
+    } finally {
+      this.#clock.clearTimeout(timer);
+    }
   }
 
   #tick(): void {
