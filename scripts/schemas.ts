@@ -120,7 +120,7 @@ function messages(): object {
       headers: {
         type: 'object',
         properties: {
-          'Nats-Msg-Id': { type: 'string', description: 'The id of the event.' },
+          'Nats-Msg-Id': { type: 'string', description: 'The namespace and the id of the event.' },
           'Swm-V': { const: '1' },
           traceparent: { type: 'string', description: 'W3C trace context.' },
         },

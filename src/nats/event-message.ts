@@ -6,7 +6,7 @@ import type { JsonObject, JsonValue } from '../ledger/content.ts';
 import { NATS_LIMITS } from '../limits.ts';
 import type { StreamMessage } from './batch-publisher.ts';
 import type { NatsHeaders } from './client.ts';
-import { type Subjects, WIRE_VERSION } from './subjects.ts';
+import { encodeToken, type Subjects, WIRE_VERSION } from './subjects.ts';
 
 /** How events are written. `cloudevents`: the attributes of CloudEvents 1.0 as headers, in binary mode. */
 export type EventFormat = 'json' | 'cloudevents';
@@ -97,7 +97,8 @@ function digestOf(value: JsonValue): JsonObject {
 function headersOf(event: RunEvent, { format, traceparent, subjects }: EventWriterOptions): NatsHeaders {
   const trace = traceparent(event);
   return {
-    'Nats-Msg-Id': event.id,
+    // The stream holds all namespaces, and nothing keeps two of them from naming a session alike.
+    'Nats-Msg-Id': `${encodeToken(subjects.ns)}:${event.id}`,
     'Swm-V': WIRE_VERSION.slice(1),
     ...(trace === undefined ? {} : { traceparent: trace }),
     ...(format === 'cloudevents' ? cloudEvent(event, subjects.ns) : {}),

@@ -47,12 +47,12 @@ const long = (count: number, chars: number) => Array.from({ length: count }, () 
 const read = (payload: Uint8Array) => JSON.parse(Buffer.from(payload).toString());
 
 describe('the message of an event', () => {
-  it('is the event with its namespace, at its subject, under its id', async () => {
+  it('is the event with its namespace, at its subject, under an id of its namespace', async () => {
     const event = listing(['a', 'b']);
     expect(parseEvent(event).type).toBe('event');
     const message = await writer().write(event);
     expect(message?.subject).toBe('swm.v1.default.evt.s-1.s-1.discovery.cleared');
-    expect(message?.headers).toEqual({ 'Nats-Msg-Id': 's-1:1', 'Swm-V': '1' });
+    expect(message?.headers).toEqual({ 'Nats-Msg-Id': 'default:s-1:1', 'Swm-V': '1' });
     expect(read(message?.payload ?? new Uint8Array())).toEqual({ ...event, ns: 'default' });
   });
 

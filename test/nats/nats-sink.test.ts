@@ -39,12 +39,24 @@ describe.skipIf(isNatsMissing())('events on JetStream', () => {
     await until(() => heard.length === 2, 'two messages');
     const [one, two] = heard.map(([, , trace]) => trace?.split('-') ?? []);
     expect(heard.map(([id, version, , type]) => [id, version, type])).toEqual([
-      ['s-root:1', '1', undefined],
-      ['s-root:2', '1', undefined],
+      ['default:s-root:1', '1', undefined],
+      ['default:s-root:2', '1', undefined],
     ]);
     expect(one?.[1]).toMatch(/^[0-9a-f]{32}$/);
     expect(two?.[1]).toBe(one?.[1]);
     expect(two?.[2]).not.toBe(one?.[2]);
+  });
+
+  it('NB-01 sessions of one name in two namespaces keep all their events', async () => {
+    const server = await startBus();
+    for (const ns of ['one', 'two']) {
+      await using ledger = memoryLedger();
+      const outbox = feed(ledger, natsSink({ connection: server.url, ns }));
+      await appendEvents(ledger, 5);
+      await outbox.close();
+      const stored = await storedEvents(server.url, `swm.v1.${ns}.evt.>`);
+      expect(stored.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5]);
+    }
   });
 
   it('NB-01 events may be CloudEvents in binary mode', async () => {
