@@ -346,11 +346,14 @@ export type DurableEventType = Exclude<EventType, LiveEventType>;
 
 type Parts<T extends EventType> = (typeof EVENT_DATA)[T];
 
+/** What an object says; zod types one without fields as an object all of whose fields are `never`. */
+type Said<O extends z.ZodObject> = keyof O['shape'] extends never ? object : z.infer<O>;
+
 /** What an event of type `T` always says. */
-export type EventFacts<T extends EventType> = z.infer<Parts<T>['facts']>;
+export type EventFacts<T extends EventType> = Said<Parts<T>['facts']>;
 
 /** What an event of type `T` says where a policy lets content out. */
-export type EventContent<T extends EventType> = z.infer<Parts<T>['content']>;
+export type EventContent<T extends EventType> = Said<Parts<T>['content']>;
 
 /** `data` of an event of type `T`. */
 export type EventData<T extends EventType> = Readonly<EventFacts<T>> &

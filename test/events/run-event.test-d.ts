@@ -22,6 +22,11 @@ it('types content as absent or there, and digests by the same names', () => {
   expectTypeOf<keyof NonNullable<Called['digests']>>().toEqualTypeOf<'args' | 'complaint'>();
 });
 
+it('types the facts of events without content', () => {
+  expectTypeOf<EventData<'turn.paused'>['reason']>().toEqualTypeOf<'approval' | 'indeterminate'>();
+  expectTypeOf<EventData<'turn.resumed'>['run']>().toEqualTypeOf<string>();
+});
+
 it('keeps live machine transitions out of the events of a run', () => {
   expectTypeOf<Extract<RunEvent['type'], 'machine.transitioned'>>().toBeNever();
   expectTypeOf<EventOf<'attempt.retry-scheduled'>['name']>().toEqualTypeOf<'retry-scheduled'>();
