@@ -146,13 +146,16 @@ function pairs({ messages }: SeenRequest, at: number): readonly string[] {
   return pairingViolations(paired).map((what) => `I8 request ${at}: ${what}`);
 }
 
-/** I11: what was injected before a request is in it, once for each time it was accepted. */
+/**
+ * I11: what was injected before a request is in it, once for each time it was accepted. A fold keeps what people said in
+ * its own turn alone.
+ */
 function steeringIn({ messages, durable }: SeenRequest, at: number): readonly string[] {
   const texts = new Map<string, string>();
   const owed = new Map<string, number>();
   for (const one of durable) {
     if (one.type === 'steering.accepted') texts.set(one.data.id, one.data.text);
-    if (one.type !== 'steering.injected') continue;
+    if (one.type !== 'steering.injected' || isFolded(one, durable)) continue;
     for (const id of one.data.ids) {
       const text = texts.get(id) ?? '';
       owed.set(text, (owed.get(text) ?? 0) + 1);
@@ -165,6 +168,13 @@ function steeringIn({ messages, durable }: SeenRequest, at: number): readonly st
     const found = said.reduce((sum, one) => sum + one.split(text).length - 1, 0);
     return found === times ? [] : [`I11 request ${at}: ${JSON.stringify(text)} ${found} times, not ${times}`];
   });
+}
+
+/** Whether a later turn made a summary of what this fact told. */
+function isFolded({ seq, turn }: LedgerRecord, durable: readonly LedgerRecord[]): boolean {
+  return durable.some(
+    (one) => one.type === 'compaction.committed' && one.turn !== turn && seq <= one.data.coversSeq,
+  );
 }
 
 /** I11: an accepted text is injected once, or told undelivered when its turn ends. */
