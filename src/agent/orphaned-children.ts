@@ -1,23 +1,31 @@
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NewRecord } from '../ledger/records.ts';
 import type { ChildFacts, TurnFacts } from '../ledger/turn-facts.ts';
+import type { TurnPlan } from '../turn/turn-scope.ts';
 import { abandonTurn } from './abandon-turn.ts';
+import type { AnyAgent } from './define-agent.ts';
 import type { OpenSession, SessionParts } from './session-parts.ts';
 import { identityOf, withSession } from './session-task.ts';
 import { withinTree } from './session-tree.ts';
 
+/** How a turn that is taken up reaches children now. */
+export interface ChildReach {
+  readonly agent: Pick<AnyAgent, 'agents'>;
+  readonly plan: Pick<TurnPlan, 'required' | 'binding'>;
+}
+
 /**
  * Gives up children that an earlier process opened and that nobody will ask for again, because their agent is no child
- * of this one any more. `required` are the names of the tools the turn has now.
+ * of this one any more.
  * @throws SwarmError of the ledger
  */
 export async function giveUpOrphans(
   { parts, log }: OpenSession,
   turn: TurnFacts,
-  required: readonly string[],
+  reach: ChildReach,
 ): Promise<void> {
   for (const child of turn.children.values()) {
-    if (!isOrphan(child, required)) continue;
+    if (!isOrphan(child, reach)) continue;
     const { data, step, call } = child.intended;
     await giveUp(parts, data.child);
     const lost = { child: data.child, agent: data.agent, reason: 'agent-removed' };
@@ -30,8 +38,13 @@ export async function giveUpOrphans(
   }
 }
 
-function isOrphan({ intended, finished, lost }: ChildFacts, required: readonly string[]): boolean {
-  return finished === undefined && lost === undefined && !required.includes(`ask_${intended.data.agent}`);
+function isOrphan({ intended, finished, lost }: ChildFacts, { agent, plan }: ChildReach): boolean {
+  if (finished !== undefined || lost !== undefined) return false;
+  const { agent: child } = intended.data;
+  if (plan.required.includes(`ask_${child}`)) return false;
+  // One tool for all agents, which names the one it asks in its arguments.
+  const asksAny = plan.binding.tools.some(({ waitsForSessions }) => waitsForSessions === true);
+  return !asksAny || !agent.agents.some(({ name }) => name === child);
 }
 
 /** Closes every open turn of a child and below it; each is over, or at work where this process does not see it. */

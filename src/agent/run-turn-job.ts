@@ -230,7 +230,7 @@ export async function resumeTurn(session: OpenSession, request: TurnRequest): Pr
   const signal = AbortSignal.any([request.run.stopped, session.leaving]);
   const live = await readySources(request.agent, parts, { ...request, opened, pins: facts.pins, signal });
   const plan = planTurn(request.agent, parts, { ...request, budget: budgetOf(request), opened, live });
-  await giveUpOrphans(session, turn, plan.required);
+  await giveUpOrphans(session, turn, { agent: request.agent, plan });
   const records = await parts.ledger.read(request.identity.session);
   const replay = replayTurn(records, turn.turnId);
   const scope = restoreTurnScope(

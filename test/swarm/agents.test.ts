@@ -42,12 +42,12 @@ describe('the list of agents', () => {
   });
 });
 
-describe('an agent outside of the graph', () => {
-  const spawning = [
-    reply().call('tool_search', { query: 'agent_spawn' }),
-    reply().call('agent_spawn', { subagent_id: 'worker', task: 'Quick one.' }),
-  ];
+const spawning = [
+  reply().call('tool_search', { query: 'agent_spawn' }),
+  reply().call('agent_spawn', { subagent_id: 'worker', task: 'Quick one.' }),
+];
 
+describe('an agent outside of the graph', () => {
   it('GS-20 is found by search, asked at once, and answers within bounds', async () => {
     const { swarm, lead, worker } = team({
       lead: [...spawning, reply().text('Done.')],
@@ -84,6 +84,29 @@ describe('an agent outside of the graph', () => {
 });
 
 describe('a run that is taken up', () => {
+  it('GS-20 goes on with the agent it asked outside of the graph', async () => {
+    const ledger = memoryLedger();
+    const lent = () => ({ ...portOf(ledger), close: async () => undefined });
+    const gate = createGate();
+    const { swarm, lead } = team({
+      lead: ({ messages }) => {
+        const said = messages.filter(({ role }) => role === 'assistant').length;
+        return [...spawning, reply().text('Done.')][said] ?? reply().text('Too often.');
+      },
+      worker: () => reply().wait(gate).text('Quick answer.'),
+    });
+    const before = runtimeOf(swarm, { ledger: lent() });
+    const run = before.runtime.run(swarm, 'Go.');
+    await gate.reached;
+    await before.runtime.close();
+    gate.open();
+    const { runtime } = runtimeOf(swarm, { ledger: lent() });
+    expect(await runtime.resume(swarm, run.sessionId).result).toMatchObject({ text: 'Done.' });
+    expect(resultsIn(lead, lead.requests.length - 1)).toContain('Quick answer.');
+    expect(await factsOf(ledger, 'child.lost')).toEqual([]);
+    expect(await factsOf(ledger, 'child.finished')).toMatchObject([{ data: { status: 'completed' } }]);
+  });
+
   it('counts what it used before once, in all of its sessions', async () => {
     const ledger = memoryLedger();
     const lent = () => ({ ...portOf(ledger), close: async () => undefined });
