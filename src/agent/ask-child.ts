@@ -6,6 +6,7 @@ import { type RuntimeToolContext, RuntimeToolResult, StaysOpen } from '../tools/
 import type { TreeRefusal } from '../turn/run-budget.ts';
 import type { StopCause } from '../turn/stop-signal.ts';
 import { answerOf, type EndedChild } from './child-answer.ts';
+import { oversizedInput } from './child-input.ts';
 import { type ChildEnd, runChild } from './child-sessions.ts';
 import type { AnyAgent } from './define-agent.ts';
 import type { DelegationScope } from './delegations.ts';
@@ -73,6 +74,10 @@ async function askFresh(asked: Asked, task: string): Promise<Fresh> {
   );
   if (gate.type === 'refuse')
     return { type: 'not-asked', result: notAsked(asked, { code: 'gate-refused', why: gate.reason }) };
+  const { input: text } = gate.subject;
+  const oversized = oversizedInput([{ type: 'text', text }], scope.self.limits);
+  if (oversized !== undefined)
+    return { type: 'not-asked', result: notAsked(asked, { code: 'input-too-large', why: oversized }) };
   const permit = await scope.permits.enter(ctx.signal);
   if (permit.type === 'aborted') return { type: 'not-asked', result: stopped(asked) };
   if (permit.type === 'full') {
@@ -80,7 +85,6 @@ async function askFresh(asked: Asked, task: string): Promise<Fresh> {
     return { type: 'not-asked', result: overBound(asked, over) };
   }
   try {
-    const text = gate.subject.input;
     const [record] = await scope.turn.session.log.commit([intended(asked, text, task)]);
     if (record?.type === 'child.intended') scope.known.set(sessionId, { intended: record });
     return { type: 'asked', result: await ask(asked, text) };

@@ -2,6 +2,7 @@ import { childSessionIdOf } from '../ids.ts';
 import type { NewRecord } from '../ledger/records.ts';
 import { type RuntimeToolContext, RuntimeToolResult } from '../tools/runtime-tool.ts';
 import { exceededRecord, type TreeRefusal } from '../turn/run-budget.ts';
+import { oversizedInput } from './child-input.ts';
 import type { AnyAgent } from './define-agent.ts';
 import { nameOfTarget } from './delegation.ts';
 import type { DelegationScope } from './delegations.ts';
@@ -62,6 +63,8 @@ async function handOver(handing: Handing): Promise<RuntimeToolResult> {
   if (gate.type === 'refuse') return refused(handing, { code: 'gate-refused', why: gate.reason });
   if (signal.aborted) return refused(handing, { code: 'cancelled', why: 'the turn was stopped' });
   const { input } = gate.subject;
+  const oversized = oversizedInput([{ type: 'text', text: input }], scope.self.limits);
+  if (oversized !== undefined) return refused(handing, { code: 'input-too-large', why: oversized });
   const text = `The conversation is handed over from ${request.agent.name} to ${to}.`;
   return new RuntimeToolResult(
     { type: 'text', text },

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { oversizedInput } from '../agent/child-input.ts';
 import { type ChildEnd, runChild } from '../agent/child-sessions.ts';
 import type { AnyAgent } from '../agent/define-agent.ts';
 import { type Ancestor, childLineage } from '../agent/lineage.ts';
@@ -54,6 +55,11 @@ export async function intendChild(
     return gated;
   }
   const { input } = gated;
+  const oversized = oversizedInput(input, scope.limits);
+  if (oversized !== undefined) {
+    scope.run.budget.releaseAgent();
+    return { kind: 'input-too-large', message: `${work.work}: ${oversized}` };
+  }
   const specHash = createHash('sha256')
     .update(canonicalJson({ agent: agent.name, input: toPlainJson(input) }))
     .digest('hex');

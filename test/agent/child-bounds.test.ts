@@ -264,4 +264,18 @@ describe('policies over children', () => {
     );
     expect(lines).toEqual(['child: look started', 'child: look ended: success']);
   });
+
+  it('GS-20 ask no child for more than a fact can hold, and leave the turn whole', async () => {
+    const child = scriptedAgent([], { name: 'child' });
+    const lead = scriptedAgent(
+      [reply().call('ask_child', { task: 'x'.repeat(1_048_550) }), reply().text('Done.')],
+      { name: 'lead', agents: [child.agent] },
+    );
+    const { runtime, recordsOf } = await playSwarm();
+    expect(await runtime.run(lead.agent, 'Go.').result).toMatchObject({ text: 'Done.' });
+    expect(lastResults(lead.model, 1)[0]).toMatch(
+      /^child was not asked: .*\[input-too-large at lead > child\]$/,
+    );
+    expect(await recordsOf('child.intended')).toEqual([]);
+  });
 });

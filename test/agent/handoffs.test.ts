@@ -256,4 +256,16 @@ describe('a run that was handed over', () => {
     expect(spy.entries).toEqual([]);
     expect(lastResults(billing.model, 1)[0]).toContain('denied');
   });
+
+  it('is refused with more than a fact can hold, and no turn stays open', async () => {
+    const billing = scriptedAgent([], { name: 'billing' });
+    const { agent, model } = scriptedAgent(
+      [reply().call('transfer_to_billing', { message: 'x'.repeat(1_048_550) }), reply().text('Mine, then.')],
+      { name: 'triage', handoffs: [billing.agent] },
+    );
+    const { runtime } = await playSwarm();
+    expect(await runtime.run(agent, 'Hello.').result).toMatchObject({ text: 'Mine, then.' });
+    expect(lastResults(model, 1)[0]).toContain('[input-too-large]');
+    expect(await runtime.recover()).toEqual([]);
+  });
 });

@@ -24,6 +24,21 @@ const fail = (message: string) => (): string => {
 };
 
 describe('a node that fails', { timeout: 10_000 }, () => {
+  it('is one whose agent would be given more than a fact can hold: the graph ends', async () => {
+    const { runtime, misfits } = watchedRuntime();
+    const { agent } = scriptedAgent([], { name: 'writer' });
+    const graph = defineGraph({ name: 'g' })
+      .node('long', () => 'x'.repeat(1_048_000), { from: 'input' })
+      .node('write', agent, { from: 'long' })
+      .build({ output: 'write' });
+    expect(await runtime.run(graph, '').result).toMatchObject({
+      status: 'failed',
+      error: { kind: 'input-too-large' },
+    });
+    expect(await runtime.recover()).toEqual([]);
+    expect(misfits).toEqual([]);
+  });
+
   it('T13 ends the run: its siblings are stopped and waited for', async () => {
     const { runtime, misfits } = watchedRuntime();
     const stopped: string[] = [];
