@@ -81,7 +81,14 @@ async function sendFacts(sender: Sender, loop: Loop & { readonly head: number })
   let batch: RunEvent[] = [];
   let read = state.cursor;
   let isCaughtUp = false;
+  let sending = 0;
   const flush = async () => {
+    sending += 1;
+    await send().finally(() => {
+      sending -= 1;
+    });
+  };
+  const send = async () => {
     const events = batch;
     batch = [];
     state.cursor = read;
@@ -90,8 +97,9 @@ async function sendFacts(sender: Sender, loop: Loop & { readonly head: number })
     isCaughtUp = true;
     await sender.send('ready', position(), {});
   };
+  // While a viewer has not taken what it was sent, events wait in the batch, and a full one in the ledger.
   const timer = setInterval(
-    () => void (batch.length === 0 ? undefined : flush()),
+    () => void (batch.length === 0 || sending > 0 ? undefined : flush()),
     PAGE_LIMITS.flushMs,
   ).unref();
   try {
