@@ -115,7 +115,7 @@ export function createRecordCodec(table: CodecTable): RecordCodec {
         throw fault('schema', `the record ${String(found['id'])}`);
       }
       const record = asRecord(found, row);
-      OPENED.note(record);
+      OPENED.note(record, row.text.length);
       return record;
     },
   };
@@ -140,7 +140,7 @@ function sealBatch(
     kept['hash'] = hash;
     // The envelope was put together here and the data checked against the schema of its type.
     const whole = frozen(kept) as unknown as LedgerRecord;
-    OPENED.note(whole);
+    OPENED.note(whole, text.length);
     sealed.push({ text, prev, hash, record: whole, fact: factOf(record) });
     prev = hash;
   }

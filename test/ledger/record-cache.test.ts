@@ -11,7 +11,7 @@ test('a record is found by its own hash and no other', () => {
       const cache = createRecordCache();
       for (const record of recordsOf(texts)) {
         expect(cache.find(record.hash)).toBeUndefined();
-        cache.note(record);
+        cache.note(record, 100);
         expect(cache.find(record.hash)).toBe(record);
         const near = record.hash.slice(0, -1) + (record.hash.endsWith('0') ? '1' : '0');
         expect(cache.find(near)).toBeUndefined();
@@ -20,14 +20,23 @@ test('a record is found by its own hash and no other', () => {
   );
 });
 
+test('few records are kept where they are long, the newest among them', () => {
+  const cache = createRecordCache();
+  const records = recordsOf(Array.from({ length: 400 }, (_, index) => String(index)));
+  for (const record of records) cache.note(record, 64 * 1024);
+  const kept = records.filter(({ hash }) => cache.find(hash) !== undefined);
+  expect(kept.length).toBeLessThanOrEqual(70);
+  expect(records.slice(-20).filter((record) => kept.includes(record)).length).toBeGreaterThan(15);
+});
+
 test('most of the newest records are kept, and their number is bounded', () => {
   const cache = createRecordCache();
   const records = recordsOf(Array.from({ length: 20_000 }, (_, index) => String(index)));
-  for (const record of records) cache.note(record);
+  for (const record of records) cache.note(record, 100);
   const kept = (some: readonly LedgerRecord[]) =>
     some.filter(({ hash }) => cache.find(hash) !== undefined).length;
   expect(kept(records.slice(-200))).toBeGreaterThan(180);
-  expect(kept(records)).toBeLessThanOrEqual(4_096);
+  expect(kept(records)).toBeLessThanOrEqual(2 * 4_096);
 });
 
 function recordsOf(texts: readonly string[]): readonly LedgerRecord[] {
