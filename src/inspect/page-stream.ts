@@ -40,6 +40,8 @@ export function parsePosition(id: string | undefined): StreamPosition | undefine
 export async function streamTo(response: ServerResponse, options: StreamOptions): Promise<void> {
   const stop = new AbortController();
   response.once('close', () => stop.abort());
+  // Facts may take a while to be had: who went away meanwhile says nothing any more.
+  if (response.destroyed) stop.abort();
   const sender = new Sender(response, stop.signal);
   const { source, ring, live, from } = options;
   const head = await source.position();
