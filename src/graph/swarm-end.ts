@@ -5,7 +5,7 @@ import {
   refusedOutcome,
   type TurnOutcome,
 } from '../agent/turn-outcome.ts';
-import type { Failure } from '../ledger/records.ts';
+import type { Failure, PauseReason } from '../ledger/records.ts';
 import { type Next, restSettled, type Waiting } from './between-turns.ts';
 import { isTooLong } from './heard-news.ts';
 import type { OperatorDriver } from './operator-driver.ts';
@@ -58,7 +58,7 @@ export async function endRun(ending: Ending, outcome: LastOutcome): Promise<Last
     case 'paused':
       await restSettled(ending);
       driver.close('left');
-      return pausedOutcome(ending, outcome.text);
+      return pausedOutcome(ending, outcome.text, outcome.reason);
     case 'left':
       await driver.stopAll({ type: 'detached', reason: outcome.failure.message, code: 'runtime-closed' });
       driver.close('left');
@@ -78,9 +78,11 @@ export async function endRun(ending: Ending, outcome: LastOutcome): Promise<Last
 async function pausedOutcome(
   { session }: Ending,
   text: string,
+  asked: PauseReason = 'approval',
 ): Promise<Extract<LastOutcome, { readonly type: 'paused' }>> {
   const open = await leftInTree(session.parts.ledger, session.log.identity.session);
-  const reason = open.calls.length > 0 ? 'indeterminate' : 'approval';
+  const found = open.calls.length > 0 ? 'indeterminate' : 'approval';
+  const reason = asked === 'requested' ? asked : found;
   return { type: 'paused', reason, ...open, ...NOTHING, text };
 }
 
