@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { defineAgent } from '../../src/agent/define-agent.ts';
 import { defineGraph } from '../../src/graph/define-graph.ts';
 import { createGate } from '../../src/testing/gate.ts';
 import { reply } from '../../src/testing/reply.ts';
@@ -154,17 +155,17 @@ describe('a pause', () => {
   it('reaches who took over where the turn ends with a handoff', async () => {
     const second = scriptedAgent([reply().call('nothing', {}), reply().text('Done.')], { name: 'second' });
     const gate = createGate();
-    const first = scriptedAgent([reply().wait(gate).call('transfer_to_second', { message: 'Yours.' })], {
+    const alone = scriptedAgent([reply().wait(gate).call('transfer_to_second', { message: 'Yours.' })], {
       name: 'first',
-      handoffs: [second.agent],
     });
+    const first = defineAgent({ ...alone.agent.definition, handoffs: [second.agent] });
     const { runtime, misfits } = watchedRuntime();
-    const run = runtime.run(first.agent, 'Go.');
+    const run = runtime.run(first, 'Go.');
     await gate.reached;
     run.pause();
     gate.open();
     expect(await run.result).toMatchObject({ ...PAUSED, steps: 2 });
-    expect(await runtime.resume(first.agent, run.sessionId).result).toMatchObject({ text: 'Done.' });
+    expect(await runtime.resume(first, run.sessionId).result).toMatchObject({ text: 'Done.' });
     expect(misfits).toEqual([]);
   });
 });
