@@ -6,8 +6,14 @@ import { type RetrievalData, readRetrievalData } from './retrieval-data.ts';
 import { median, rounded } from './statistics.ts';
 import { versionsOf } from './versions.ts';
 
-/** Each figure is the median of so many repeats, in which the two take turns. */
-const REPEATS = 5;
+/**
+ * Each figure is the median of so many repeats, in which the two take turns at being first: who is first at code they
+ * share is measured with its compilation.
+ */
+const REPEATS = 10;
+/** Of the smallest size, whose first builds are but compilation. */
+const SMALL_REPEATS = 60;
+const SMALL_TOOLS = 100;
 const RESULTS = 5;
 const FIRST_QUERY = 'read a file';
 /** What the opponent's time may be exceeded by; below the floor nobody can tell. */
@@ -118,11 +124,14 @@ function compare(
   const samples = rankers.map(
     (): Samples => ({ processors: [], builds: [], readies: [], heaps: [], queries: [] }),
   );
-  for (let repeat = 0; repeat < REPEATS; repeat += 1) {
-    rankers.forEach((ranker, at) => {
-      const into = samples[at];
-      if (into !== undefined) sample(ranker, tools, queries, into);
-    });
+  const inTurn = rankers.flatMap((ranker, at) => {
+    const into = samples[at];
+    return into === undefined ? [] : [{ ranker, into }];
+  });
+  const repeats = tools.length <= SMALL_TOOLS ? SMALL_REPEATS : REPEATS;
+  for (let repeat = 0; repeat < repeats; repeat += 1) {
+    for (const { ranker, into } of inTurn) sample(ranker, tools, queries, into);
+    inTurn.reverse();
   }
   return samples.map(costOf);
 }

@@ -296,7 +296,12 @@ async function recover(core: RuntimeCore, sessionId: string | undefined): Promis
   const gaveWay = tree.filter((one) => one.openTurn === undefined && mayHaveGivenWay(core, one, sessionId));
   const reports = await Promise.all(
     [...gaveWay, ...open].map(async (one) =>
-      reportOf(await ledger.read(one.sessionId), one.owned, (id) => ids.has(id)),
+      reportOf(
+        await ledger.read(one.sessionId),
+        one.owned,
+        (id) => ids.has(id),
+        runsSwarm(core, one) && all.some(({ parentId }) => parentId === one.sessionId),
+      ),
     ),
   );
   return reports.filter((report) => report !== undefined);
@@ -306,13 +311,14 @@ async function recover(core: RuntimeCore, sessionId: string | undefined): Promis
  * Between two turns of a swarm, and before the turn of an agent that takes over, no turn is open: whether the run is
  * over is said by its facts alone.
  */
-function mayHaveGivenWay(
-  core: RuntimeCore,
-  { sessionId, agent }: SessionSummary,
-  wanted: string | undefined,
-): boolean {
+function mayHaveGivenWay(core: RuntimeCore, session: SessionSummary, wanted: string | undefined): boolean {
+  const { sessionId, agent } = session;
   if (sessionId === wanted || (core.agents.get(agent)?.handoffs.length ?? 0) > 0) return true;
-  return wanted === undefined && core.definitions.get(agent)?.kind === 'swarm';
+  return wanted === undefined && runsSwarm(core, session);
+}
+
+function runsSwarm(core: RuntimeCore, { agent }: SessionSummary): boolean {
+  return core.definitions.get(agent)?.kind === 'swarm';
 }
 
 async function abandon(core: RuntimeCore, sessionId: string, reason: string): Promise<void> {

@@ -18,7 +18,7 @@ const anything = z.unknown().optional();
 const runtimeOptions = z.strictObject({
   agents: object,
   ledger: z.custom(isLedger, 'must be a ledger or the promise of one').optional(),
-  sinks: z.array(z.custom((value) => typeof value === 'object' && value !== null)).optional(),
+  sinks: z.array(z.custom(isSink, 'must be a sink: a name, and publish()')).optional(),
   inspect: object,
   permission: callable,
   discovery: object,
@@ -75,6 +75,11 @@ export function checkedHooks(hooks: Hooks | readonly Hooks[] | undefined): reado
   const list: readonly Hooks[] = Array.isArray(hooks) ? hooks : [hooks as Hooks];
   for (const one of list) checkHooks(one);
   return list;
+}
+
+function isSink(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return 'publish' in value && typeof value.publish === 'function' && 'name' in value;
 }
 
 function isLedger(value: unknown): boolean {

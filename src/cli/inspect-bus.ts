@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { NatsClient } from '../nats/client.ts';
 import type { Cli } from './cli.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { createToken } from './open-page.ts';
@@ -25,12 +26,33 @@ export async function inspectBus(
   await using page = await serveBusPage({ connection: client, ns, token, ...place });
   await cli.err.say(`The page: ${page.url}`);
   await cli.err.say('Ctrl-C ends.');
+  const forget = tellConnection(cli, client);
   // A page keeps no process alive; whoever called for it wants to look at it.
   const alive = setInterval(() => undefined, 60_000);
   try {
     await Promise.race([once(process, 'SIGINT'), page.ended]);
   } finally {
+    forget();
     clearInterval(alive);
   }
   return EXIT.completed;
+}
+
+/** The page of a bus that cannot be reached is as empty as that of one on which nothing happens. */
+function tellConnection(cli: Cli, client: NatsClient): () => void {
+  let isTold = false;
+  const tell = () => {
+    const { type, message } = client.state;
+    if (type !== 'connected' && type !== 'down') return;
+    if (isTold === (type === 'down')) return;
+    isTold = !isTold;
+    const why = message === undefined ? '' : `: ${message}`;
+    void cli.err.say(
+      isTold
+        ? `${client.address} is not reached${why}; it is tried again`
+        : `${client.address} is reached again`,
+    );
+  };
+  tell();
+  return client.watch(tell);
 }

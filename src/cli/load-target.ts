@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { AnyAgent } from '../agent/define-agent.ts';
@@ -28,7 +28,7 @@ export async function loadTarget(
   options: { readonly cwd: string; readonly exportName?: string | undefined },
 ): Promise<LoadedTarget> {
   const path = resolve(options.cwd, file);
-  if (!existsSync(path)) return refuse(`there is no file ${path}`);
+  if (!isFile(path)) return refuse(`there is no file ${path}`);
   const loaded = await importModule(path);
   if (loaded.type === 'failed') return refuse(`${file} cannot be loaded: ${loaded.message}`, EXIT.failed);
   const exported = await targetsIn(loaded.module);
@@ -46,12 +46,17 @@ export async function loadDefinitions(
   | Extract<LoadedTarget, { type: 'refused' }>
 > {
   const path = resolve(options.cwd, file);
-  if (!existsSync(path)) return refuse(`there is no file ${path}`);
+  if (!isFile(path)) return refuse(`there is no file ${path}`);
   const loaded = await importModule(path);
   if (loaded.type === 'failed') return refuse(`${file} cannot be loaded: ${loaded.message}`, EXIT.failed);
   const exported = await targetsIn(loaded.module);
   if (exported.length === 0) return refuse(`${file} does not export ${TARGET}`);
   return { type: 'definitions', agents: Object.fromEntries(exported.map(([, one]) => [one.name, one])) };
+}
+
+/** A folder can be no module: the loader would tell that with its own stack. */
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === false;
 }
 
 /** The one place that says what can be run. */

@@ -8,6 +8,7 @@ import {
   natsOption,
   withNats,
 } from './nats-option.ts';
+import { tellRefusal } from './run-command.ts';
 
 interface WorkerCommandOptions extends NatsCommandOptions {
   readonly pool: string;
@@ -22,8 +23,8 @@ Examples:
   $ swarmwright worker agents.ts --pool reviews --concurrency 8
 
 FILE is a module that exports agents, swarms or graphs; a turn names one of them. The ledger is the one on the server:
-\`swarmwright nats init --ledger\` makes its streams. Events of all workers are published there. SIGTERM, or Ctrl-C, lets the turns under way end and takes no more;
-a second one leaves at once, and other workers take the turns up.`;
+\`swarmwright nats init --ledger\` makes its streams. Events of all workers are published there. SIGTERM, or Ctrl-C,
+lets the turns under way end and takes no more; a second one leaves at once, and other workers take the turns up.`;
 
 /** Adds `worker FILE`. */
 export function addWorkerCommand(program: Command, cli: Cli): void {
@@ -51,8 +52,7 @@ function readConcurrency(text: string): number {
 async function work(cli: Cli, file: string, options: WorkerCommandOptions): Promise<void> {
   const loaded = await loadDefinitions(file, { cwd: cli.cwd });
   if (loaded.type === 'refused') {
-    await cli.err.say(loaded.message);
-    cli.exitCode = loaded.exitCode;
+    cli.exitCode = await tellRefusal(cli, loaded);
     return;
   }
   const { agents } = loaded;

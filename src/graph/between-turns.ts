@@ -69,8 +69,15 @@ function stopOf(
   const cause = run.stopCause ?? outside;
   if (cause?.type === 'detached' || session.leaving.aborted) return { type: 'left', failure: CLOSED };
   if (cause !== undefined) return { type: 'stopped', cause };
-  if (session.log.lost.aborted) return { type: 'left', failure: LOST };
-  return driver.broken === undefined ? undefined : { type: 'left', failure: failureOf(driver.broken) };
+  const failure = whyLeft({ session, driver });
+  return failure === undefined ? undefined : { type: 'left', failure };
+}
+
+/** Why nothing can be brought to its end in this process any more, if so it is. */
+export function whyLeft({ session, driver }: Pick<Waiting, 'session' | 'driver'>): Failure | undefined {
+  if (session.leaving.aborted) return CLOSED;
+  if (session.log.lost.aborted) return LOST;
+  return driver.broken === undefined ? undefined : failureOf(driver.broken);
 }
 
 /** What comes next by what is known now, if anything does. */

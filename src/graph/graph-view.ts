@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../ledger/content.ts';
-import { cutChars, safeText } from '../tools/safe-text.ts';
+import { safeText } from '../tools/safe-text.ts';
 import type { OperatorDriver } from './operator-driver.ts';
 import { operatorStatus } from './schedule-view.ts';
 import { itemStatus, swarmStatus, worksInOrder } from './swarm-status.ts';
@@ -10,6 +10,8 @@ const MAX_SHOWN = 64;
 /** Characters of an instruction in a view, and of one in the result of an update. */
 const VIEW_CHARS = 2_000;
 const BRIEF_CHARS = 160;
+/** Characters of all instructions in one view. */
+const ALL_CHARS = 24_000;
 
 /** How much of the graph a supervisor is shown. */
 export type ViewDetail = 'full' | 'brief';
@@ -24,7 +26,8 @@ export function graphView(driver: OperatorDriver, detail: ViewDetail): JsonObjec
   const open = works.filter(({ status }) => !isSettled(status));
   const ended = driver.live.lastSettled(MAX_SHOWN);
   const { deferred } = driver;
-  const show = (work: WorkState) => workView(work, driver, { detail, deferred: deferred.get(work) });
+  const chars = charsOf(Math.min(open.length, MAX_SHOWN) + ended.length, detail);
+  const show = (work: WorkState) => workView(work, driver, { chars, deferred: deferred.get(work) });
   const operators = [...schedule.operators.values()];
   const { status, counts } = swarmStatus(schedule, (work) => driver.isBlocked(work));
   return {
@@ -53,31 +56,37 @@ export function graphPage(driver: OperatorDriver, cursor: string | undefined): J
   const page = works.slice(offset, offset + MAX_SHOWN);
   const { deferred } = driver;
   const next = offset + page.length;
+  const chars = charsOf(page.length, 'full');
   return {
-    works: page.map((work) => workView(work, driver, { detail: 'full', deferred: deferred.get(work) })),
+    works: page.map((work) => workView(work, driver, { chars, deferred: deferred.get(work) })),
     returned: page.length,
     total: works.length,
     ...(next < works.length ? { next_cursor: `${works.length}.${next}` } : {}),
   };
 }
 
+/** Characters that each of so many works may show of its instruction. */
+function charsOf(works: number, detail: ViewDetail): number {
+  return Math.min(detail === 'full' ? VIEW_CHARS : BRIEF_CHARS, Math.floor(ALL_CHARS / Math.max(1, works)));
+}
+
 interface Shown {
-  readonly detail: ViewDetail;
+  /** Of an instruction. */
+  readonly chars: number;
   /** Why it does not run though it could. */
   readonly deferred: string | undefined;
 }
 
-function workView(work: WorkState, driver: OperatorDriver, { detail, deferred }: Shown): JsonObject {
+function workView(work: WorkState, driver: OperatorDriver, { chars, deferred }: Shown): JsonObject {
   const { spec, operator, outcome, inputs } = work;
   const { instruction } = spec;
   const why = outcome?.error?.kind ?? work.skipped ?? work.stopped?.reason ?? deferred;
-  const chars = detail === 'full' ? VIEW_CHARS : BRIEF_CHARS;
   return {
     work_id: work.work,
     operator_id: operator.spec.operator,
     agent: operator.spec.target ?? '',
     status: itemStatus(work, driver.isBlocked(work)),
-    ...(instruction === undefined ? {} : { instruction: cutChars(instruction, chars) }),
+    ...(instruction === undefined ? {} : { instruction: safeText(instruction, chars) }),
     ...(inputs.length === 0 ? {} : { input_ids: inputs.map((input) => input.work) }),
     ...(why === undefined ? {} : { why: safeText(why, 200) }),
   };

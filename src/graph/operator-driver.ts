@@ -109,9 +109,15 @@ export class OperatorDriver {
     return [...this.schedule.works.values()].filter((work) => this.isBlocked(work));
   }
 
-  /** Goes on with what an earlier process claimed or entered, then with the schedule. */
-  takeUp(): void {
+  /** Works that were claimed and have no outcome, in this process or an earlier one. O(works). */
+  get hasUnsettled(): boolean {
+    return [...this.schedule.works.values()].some(({ status }) => isActive(status));
+  }
+
+  /** Goes on with what an earlier process claimed or entered, then with the schedule; or stops it, with a cause. */
+  takeUp(stopping?: StopCause): void {
     if (this.schedule.revision === 0) return;
+    this.#stopping = stopping;
     this.#machine.send({ type: 'RESUMED' });
     for (const work of this.schedule.works.values()) {
       if (!isActive(work.status) || this.#running.has(work.work)) continue;

@@ -1,3 +1,4 @@
+import { safeName } from '../tools/safe-text.ts';
 import type { OrchestrationInput } from './orchestration-tools.ts';
 import type { Schedule } from './schedule.ts';
 import type { UpdateRequest } from './schedule-update.ts';
@@ -79,7 +80,7 @@ function addWork(items: readonly Item[], basis: UpdateBasis): UpdateCall {
 function complaintOf(item: Item, { presets, schedule }: UpdateBasis): UpdateCall | undefined {
   const { target, join } = item;
   if (target.type === 'new_agent' && !presets.has(target.id)) {
-    const message = `there is no agent ${target.id}; agents: ${[...presets].join(', ')}`;
+    const message = `there is no agent ${safeName(target.id)}; agents: ${[...presets].join(', ')}`;
     return { type: 'wrong', code: 'unknown-agent', message };
   }
   if (join !== 'map') return undefined;

@@ -11,7 +11,7 @@ import {
   runtimeTool,
   type StaysOpen,
 } from '../tools/runtime-tool.ts';
-import { safeName } from '../tools/safe-text.ts';
+import { cutChars, safeData, safeName } from '../tools/safe-text.ts';
 import type { AnySwarm } from './define-swarm.ts';
 import { graphPage, graphView } from './graph-view.ts';
 import type { OperatorDriver } from './operator-driver.ts';
@@ -93,8 +93,12 @@ function shownGraph(desk: SupervisorDesk, value: JsonObject): RuntimeToolResult 
   return new RuntimeToolResult({ type: 'json', value }, [], settled, { seen: position });
 }
 
+/** Characters of a refusal: it may quote what the model wrote. */
+const MAX_REFUSAL_CHARS = 2_000;
+
 function refused(code: string, message: string): RuntimeToolResult {
-  return new RuntimeToolResult({ type: 'error', text: `${message}. [${code}]` }, [], undefined, { code });
+  const text = `${cutChars(safeData(message), MAX_REFUSAL_CHARS)}. [${code}]`;
+  return new RuntimeToolResult({ type: 'error', text }, [], undefined, { code });
 }
 
 function viewGraph(

@@ -1,3 +1,5 @@
+import { closedOutcome } from '../agent/closed-outcome.ts';
+import type { AnyAgent } from '../agent/define-agent.ts';
 import { leftInTree } from '../agent/run-turn-job.ts';
 import {
   cancelledOutcome,
@@ -6,7 +8,9 @@ import {
   type TurnOutcome,
 } from '../agent/turn-outcome.ts';
 import type { Failure, PauseReason } from '../ledger/records.ts';
-import { type Next, restSettled, type Waiting } from './between-turns.ts';
+import type { TurnFacts } from '../ledger/turn-facts.ts';
+import type { StopCause } from '../turn/stop-signal.ts';
+import { type Next, restSettled, type Waiting, whyLeft } from './between-turns.ts';
 import { isTooLong } from './heard-news.ts';
 import type { OperatorDriver } from './operator-driver.ts';
 import { partialResult } from './supervisor-wake.ts';
@@ -64,15 +68,49 @@ export async function endRun(ending: Ending, outcome: LastOutcome): Promise<Last
       driver.close('left');
       break;
     case 'failed':
-      await driver.stopAll({ type: 'failed', failure: outcome.failure });
-      driver.close('failed');
-      return { ...outcome, failure: withPartial(driver, outcome.failure), ...NOTHING };
     case 'cancelled':
-      await driver.stopAll({ type: 'cancelled', reason: outcome.reason });
-      driver.close('stopped');
-      break;
+      return stopRun(ending, outcome);
   }
   return { ...outcome, ...NOTHING };
+}
+
+type Stopped = Extract<LastOutcome, { readonly type: 'failed' | 'cancelled' }>;
+
+/** A run is not over before its works are: what leaves this process with some of them open is taken up once more. */
+async function stopRun(ending: Ending, outcome: Stopped): Promise<LastOutcome> {
+  const { driver } = ending;
+  await driver.stopAll(causeOf(outcome));
+  const failure = driver.hasUnsettled ? whyLeft(ending) : undefined;
+  if (failure !== undefined) {
+    driver.close('left');
+    return { type: 'left', failure, ...NOTHING, text: outcome.text };
+  }
+  driver.close(outcome.type === 'failed' ? 'failed' : 'stopped');
+  if (outcome.type === 'cancelled') return { ...outcome, ...NOTHING };
+  return { ...outcome, failure: withPartial(driver, outcome.failure), ...NOTHING };
+}
+
+/** Why works end with a run that ends so. */
+export function causeOf(outcome: Stopped): StopCause {
+  return outcome.type === 'failed'
+    ? { type: 'failed', failure: outcome.failure }
+    : { type: 'cancelled', reason: outcome.reason };
+}
+
+/**
+ * How a run had ended whose works were being stopped when its process went; undefined for one that left none open.
+ * @throws SwarmError of the ledger
+ */
+export async function cutOffEnd(
+  { driver, session }: Pick<Ending, 'driver' | 'session'>,
+  last: TurnFacts | undefined,
+  supervisor: AnyAgent,
+): Promise<Stopped | undefined> {
+  if (last?.closed === undefined || !driver.hasUnsettled) return undefined;
+  const outcome = await closedOutcome(last, last.closed, supervisor, session.parts.ledger);
+  if (outcome.type === 'failed' || outcome.type === 'cancelled') return outcome;
+  const { steps, toolCalls, text } = outcome;
+  return { type: 'cancelled', reason: 'the run was to end', steps, toolCalls, text };
 }
 
 async function pausedOutcome(

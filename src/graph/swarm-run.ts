@@ -21,7 +21,7 @@ import { OperatorDriver } from './operator-driver.ts';
 import type { SupervisorDesk } from './supervisor-tools.ts';
 import { supervisorTools } from './supervisor-tools.ts';
 import { turnsOfRun, wakeOf, wakeText } from './supervisor-wake.ts';
-import { endRun, outcomeAfter } from './swarm-end.ts';
+import { causeOf, cutOffEnd, endRun, outcomeAfter } from './swarm-end.ts';
 import type { SwarmRequest } from './swarm-job.ts';
 import { openWorks } from './swarm-status.ts';
 import { swarmTally } from './swarm-tally.ts';
@@ -111,6 +111,8 @@ export class SwarmRun implements SupervisorDesk {
       const last = turns.at(-1);
       const left = last === undefined || open !== undefined ? undefined : await this.#leftBetween();
       if (last === undefined || (open === undefined && left === undefined)) {
+        const ended = await cutOffEnd(this.#waiting(), last, this.#turnRequest.agent);
+        if (ended !== undefined) return this.#endOnceMore(ended);
         this.driver.close('left');
         return refusedOutcome({ kind: 'nothing-to-resume', message: 'the session has no open turn' });
       }
@@ -119,6 +121,15 @@ export class SwarmRun implements SupervisorDesk {
       if (left !== undefined) return this.#follow(left, true);
       return this.#follow(await resumeTurn(this.#session, this.#turnRequest));
     });
+  }
+
+  /** Stops what a process left that went while it ended the run. */
+  async #endOnceMore(outcome: Extract<LastOutcome, { readonly type: 'failed' | 'cancelled' }>) {
+    await this.#takeUp();
+    this.#count(outcome);
+    this.#isBegun = true;
+    this.driver.takeUp(causeOf(outcome));
+    return endRun(this.#waiting(), outcome);
   }
 
   /** The run is the one that looks after the schedule from here on. */

@@ -39,16 +39,19 @@ export interface RecoveryReport {
 
 /**
  * The report of a session with an open turn, or one that gave way to a turn that has not begun; `undefined` when there
- * is none. `exists` says which sessions there are; by default all that are named.
+ * is none. `exists` says which sessions there are; by default all that are named. `hasOpenBelow`: its works have open
+ * turns, which end with those of nobody else.
  */
 export function reportOf(
   records: readonly LedgerRecord[],
   owned: boolean,
   exists: (session: string) => boolean = () => true,
+  hasOpenBelow = false,
 ): RecoveryReport | undefined {
   const facts = foldSession(records);
   const first = records[0];
-  const turn = facts.openTurn ?? yieldedTurn(facts, records) ?? handedOverTurn(facts, exists);
+  const given = yieldedTurn(facts, records) ?? handedOverTurn(facts, exists);
+  const turn = facts.openTurn ?? given ?? (hasOpenBelow ? facts.turns.at(-1) : undefined);
   if (turn === undefined || first === undefined) return undefined;
   const calls = [...turn.calls.values()];
   const step = turn.steps.at(-1);

@@ -45,16 +45,27 @@ export interface SqliteLedgerOptions {
  * A file that is not a ledger, or that is newer or damaged, is left as it is.
  *
  * @throws SwarmError 'ledger-foreign', 'ledger-newer-schema', 'ledger-corrupt', 'ledger-unavailable',
- * 'sqlite-unsuitable'
+ * 'sqlite-unsuitable', 'invalid-definition' without a path
  * @example
  * await using ledger = await sqliteLedger({ path: 'agents.db' });
  */
 export async function sqliteLedger(options: SqliteLedgerOptions): Promise<Ledger> {
   assertSuitableSqlite(sqliteVersion());
-  const path = resolve(options.path);
+  const path = resolve(checkedPath(options));
   prepareFile(path);
   const reader = new SqliteReader(openForReading(path), path);
   return new SqliteLedger(reader, { ...options, path });
+}
+
+/** JavaScript callers get past the types: an address alone, or a `path` under another name. */
+function checkedPath(options: unknown): string {
+  const path =
+    typeof options === 'object' && options !== null && 'path' in options ? options.path : undefined;
+  if (typeof path === 'string' && path !== '') return path;
+  throw new SwarmError(
+    'invalid-definition',
+    "sqliteLedger needs a path, as in sqliteLedger({ path: 'agents.db' })",
+  );
 }
 
 class SqliteLedger implements Ledger {

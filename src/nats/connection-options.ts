@@ -1,4 +1,5 @@
 import { SwarmError } from '../errors.ts';
+import { assertOptions, type OptionNames } from './option-names.ts';
 
 /** Who a connection is; the later ones are the safer ones. */
 export type NatsAuth =
@@ -41,6 +42,22 @@ export interface ResolvedNatsOptions {
   readonly inboxPrefix: string;
 }
 
+const OPTIONS: OptionNames<NatsOptions> = {
+  servers: true,
+  auth: true,
+  tls: true,
+  allowInsecure: true,
+  name: true,
+  inboxPrefix: true,
+};
+
+const TLS_OPTIONS: OptionNames<NatsTls> = {
+  caFile: true,
+  certFile: true,
+  keyFile: true,
+  handshakeFirst: true,
+};
+
 const DEFAULT_SERVER = 'nats://127.0.0.1:4222';
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i;
 const INBOX = /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/;
@@ -51,6 +68,8 @@ const INBOX = /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/;
  */
 export function resolveNatsOptions(options: NatsOptions | string): ResolvedNatsOptions {
   const given = typeof options === 'string' ? { servers: options } : options;
+  assertOptions('connectNats', given, OPTIONS);
+  if (given.tls !== undefined) assertOptions('tls', given.tls, TLS_OPTIONS);
   const { servers = DEFAULT_SERVER, tls, allowInsecure = false, name = 'swarmwright' } = given;
   const list = typeof servers === 'string' ? servers.split(',') : servers;
   const parsed = list.map((server) => parseServer(server.trim()));

@@ -24,6 +24,7 @@ import { placeOf } from './ledger-message.ts';
 import { createLedgerParts, type LedgerParts } from './ledger-parts.ts';
 import { newestRecordPosition } from './ledger-positions.ts';
 import { createLedgerSubjects, type LedgerSubjects } from './ledger-subjects.ts';
+import { assertOptions, type OptionNames } from './option-names.ts';
 import { tailRecords, topicOf } from './record-tail.ts';
 import type { ClaimedSession } from './session-claims.ts';
 import { SessionLanes } from './session-lanes.ts';
@@ -53,6 +54,16 @@ export interface JetStreamLedgerOptions extends SubjectOptions {
   readonly limits?: Limits;
 }
 
+const OPTIONS: OptionNames<JetStreamLedgerOptions> = {
+  ns: true,
+  subjectRoot: true,
+  connection: true,
+  leaseMs: true,
+  durability: true,
+  clock: true,
+  limits: true,
+};
+
 /**
  * A ledger on NATS JetStream, for as many processes as one likes: each session has one writer at a time, and a new one
  * shuts out the old one with its first message. While the server is away appends are tried again, for
@@ -64,6 +75,7 @@ export interface JetStreamLedgerOptions extends SubjectOptions {
  * await using ledger = await jetstreamLedger({ connection: 'nats://127.0.0.1:4222' });
  */
 export async function jetstreamLedger(options: JetStreamLedgerOptions): Promise<Ledger> {
+  assertOptions('jetstreamLedger', options, OPTIONS);
   const { leaseMs = NATS_LIMITS.leaseMs } = options;
   if (!Number.isInteger(leaseMs) || leaseMs < 1_000 || leaseMs % 1_000 !== 0) {
     throw new SwarmError('invalid-definition', 'leaseMs is a whole number of seconds, at least 1,000');

@@ -19,6 +19,7 @@ import {
 import { createHealthBeat, type HealthBeat } from './health.ts';
 import { copyArtifacts } from './ledger-artifacts.ts';
 import { messageOf } from './nats-error.ts';
+import { assertOptions, type OptionNames } from './option-names.ts';
 import { createResumption, type Resumption } from './resumption.ts';
 import { createSubjects, type SubjectOptions } from './subjects.ts';
 
@@ -66,6 +67,18 @@ export interface NatsSinkCounts {
   readonly goBacks: number;
 }
 
+const OPTIONS: OptionNames<NatsSinkOptions> = {
+  ns: true,
+  subjectRoot: true,
+  connection: true,
+  content: true,
+  format: true,
+  traceparent: true,
+  publisher: true,
+  cursorName: true,
+  republishAfter: true,
+};
+
 /**
  * Publishes every event to JetStream, in the order of the ledger, from where the last process left off. Nothing waits
  * for the server: while it is away the ledger is the queue.
@@ -74,6 +87,7 @@ export interface NatsSinkCounts {
  * const runtime = createRuntime({ ledger, sinks: [natsSink({ connection: 'nats://127.0.0.1:4222' })] });
  */
 export function natsSink(options: NatsSinkOptions): NatsSink {
+  assertOptions('natsSink', options, OPTIONS);
   if (options.connection === undefined) return disabledSink();
   return new StreamSink(options, options.connection);
 }

@@ -31,8 +31,10 @@ export interface CommandService extends AsyncDisposable {
 
 /** Answers that are remembered, so that a command that is repeated is answered alike. */
 const REMEMBERED = 1_000;
-/** A process that does not know a session lets others speak first: only one ledger has it. */
+/** A process that does not know whether a session is its own lets others speak first: only one ledger has it. */
 const STRANGER_MS = 500;
+/** Answers that wait for others to speak; beyond, nothing is said. */
+const MAX_LATE = 1_000;
 
 /**
  * Answers commands for the sessions of a ledger, whichever process is at work on them. What a command does is a fact of
@@ -60,6 +62,7 @@ class Service {
   readonly #approvals: 'off' | 'decide' | 'edit';
   readonly #answers = new Map<string, Promise<CommandReply>>();
   readonly #working = new Set<Promise<void>>();
+  readonly #late = new Set<Promise<void>>();
 
   constructor(options: ServeCommandsOptions) {
     const { runtime, ledger, approvals = 'off' } = options;
@@ -70,22 +73,40 @@ class Service {
 
   async idle(): Promise<void> {
     await Promise.all(this.#working);
+    await Promise.all(this.#late);
   }
 
   /** Never rejects. */
   async take(message: NatsMessage): Promise<void> {
     if (this.#working.size >= NATS_LIMITS.commands) {
-      message.respond(encodeMessage(refuse('mailbox-full', `${NATS_LIMITS.commands} commands are at work`)));
-      return;
+      return this.#refuseLate(
+        message,
+        refuse('mailbox-full', `${NATS_LIMITS.commands} commands are at work`),
+      );
     }
     const work = this.#answer(message).then(
-      (reply) => void message.respond(encodeMessage(reply)),
+      (reply) => {
+        if (!reply.accepted && reply.code === 'unknown-session') void this.#refuseLate(message, reply);
+        else message.respond(encodeMessage(reply));
+      },
       // The connection went while the command was at work; who asked asks again.
       () => undefined,
     );
     this.#working.add(work);
     await work;
     this.#working.delete(work);
+  }
+
+  /** Refuses once whoever has the session has answered. It takes no place of a command meanwhile. */
+  async #refuseLate(message: NatsMessage, reply: CommandReply): Promise<void> {
+    if (this.#late.size >= MAX_LATE) return;
+    const { clock } = this.#ground;
+    const late = sleep(clock, STRANGER_MS, new AbortController().signal).then(
+      () => void message.respond(encodeMessage(reply)),
+    );
+    this.#late.add(late);
+    await late;
+    this.#late.delete(late);
   }
 
   async #answer(message: NatsMessage): Promise<CommandReply> {
@@ -130,10 +151,8 @@ class Service {
   }
 
   async #sessionOf(session: string): Promise<SessionSummary> {
-    const { ledger, clock } = this.#ground;
-    const found = (await ledger.sessions()).find(({ sessionId }) => sessionId === session);
+    const found = (await this.#ground.ledger.sessions()).find(({ sessionId }) => sessionId === session);
     if (found !== undefined) return found;
-    await sleep(clock, STRANGER_MS, new AbortController().signal);
     throw new SwarmError('unknown-session', `no session ${session} is in the ledger`);
   }
 

@@ -1,10 +1,10 @@
 import { type ConsumerMessages, DeliverPolicy, jetstream } from '@nats-io/jetstream';
 import { z } from 'zod';
 import { sleep, systemClock } from '../clock.ts';
-import { isSwarmError } from '../errors.ts';
+import { isSwarmError, SwarmError } from '../errors.ts';
 import { NATS_LIMITS } from '../limits.ts';
 import type { NatsClient } from './client.ts';
-import { askJetStream, rejection } from './jet-stream-api.ts';
+import { askJetStream, FAULT, rejection } from './jet-stream-api.ts';
 import { natsError } from './nats-error.ts';
 import { EVENT_STREAM } from './streams.ts';
 
@@ -100,7 +100,10 @@ async function pinned(
 ): Promise<Exclude<StreamStart, { type: 'new' }>> {
   if (start.type !== 'new') return start;
   const answer = await askJetStream(client, `STREAM.INFO.${EVENT_STREAM}`, {}, signal);
-  if (answer.type === 'fault') throw rejection('looking for the events', answer.fault);
+  if (answer.type === 'fault') {
+    if (answer.fault.code === FAULT.streamNotFound) throw noStream();
+    throw rejection('looking for the events', answer.fault);
+  }
   const { last_seq } = stateSchema.parse(answer.body).state;
   return { type: 'sequence', sequence: last_seq + 1 };
 }
@@ -158,8 +161,15 @@ async function openReader(client: NatsClient, filter: string, start: ConsumerSta
       },
     };
   } catch (error) {
+    if (error instanceof Error && error.name === 'StreamNotFoundError') throw noStream(error);
     throw natsError(error, `reading ${filter}`);
   }
+}
+
+/** What everybody meets who has just started a server. */
+function noStream(cause?: Error): SwarmError {
+  const advice = '`provision` makes it, as does `swarmwright nats init`';
+  return new SwarmError('nats-rejected', `the stream ${EVENT_STREAM} is missing: ${advice}`, { cause });
 }
 
 function policyOf(start: ConsumerStart) {

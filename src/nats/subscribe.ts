@@ -5,6 +5,7 @@ import { createArtifactBucket } from './artifact-bucket.ts';
 import type { NatsClient } from './client.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { readJson } from './jet-stream-api.ts';
+import { assertOptions, type OptionNames } from './option-names.ts';
 import { createSessionOrder, type SessionOrder } from './session-order.ts';
 import { readAllStored, readStored, type StreamStart } from './stored-events.ts';
 import { createSubjects, type EventFilter, type SubjectOptions, type Subjects } from './subjects.ts';
@@ -73,6 +74,21 @@ export interface Subscription extends AsyncIterable<SubscriptionItem>, AsyncDisp
   readArtifact(reference: { readonly sha256: string }): Promise<Uint8Array>;
 }
 
+const OPTIONS: OptionNames<SubscribeOptions> = {
+  ns: true,
+  subjectRoot: true,
+  root: true,
+  session: true,
+  kind: true,
+  name: true,
+  connection: true,
+  agent: true,
+  from: true,
+  known: true,
+  until: true,
+  signal: true,
+};
+
 /**
  * Reads events at the pace of the reader: ordered by (session, seq), each once, with what is missing told of and
  * looked for. It goes on over restarts of the server. Without a filter by `kind` or `name` every gap is noticed.
@@ -83,6 +99,7 @@ export interface Subscription extends AsyncIterable<SubscriptionItem>, AsyncDisp
  * }
  */
 export function subscribe(options: SubscribeOptions): Subscription {
+  assertOptions('subscribe', options, OPTIONS);
   const { client, isOwn } = openConnection(options.connection);
   const subjects = createSubjects(options);
   const counts = { events: 0, repeated: 0, gaps: 0, unknown: 0, invalid: 0 };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { SwarmError } from '../errors.ts';
 import { isSessionId } from '../ids.ts';
 import { type JsonValue, jsonValueSchema } from '../ledger/content.ts';
+import { NATS_LIMITS } from '../limits.ts';
 import type { NatsClient } from './client.ts';
 import { FAULT, faultIn, readJson, rejection } from './jet-stream-api.ts';
 import { createSubjects, encodeToken, type SubjectOptions, WIRE_VERSION } from './subjects.ts';
@@ -59,7 +60,8 @@ export interface EnqueueOptions extends SubjectOptions {
 }
 
 /**
- * Queues a turn for the workers of a pool. Resolves when it is stored; doing it again with the same `run` is safe.
+ * Queues a turn for the workers of a pool. Waits up to 5 s for a connection and resolves when the turn is stored; doing
+ * it again with the same `run` is safe.
  * @throws SwarmError 'invalid-input', 'nats-unavailable', 'nats-rejected'
  */
 export async function enqueueTurn(client: NatsClient, options: EnqueueOptions): Promise<Enqueued> {
@@ -67,6 +69,7 @@ export async function enqueueTurn(client: NatsClient, options: EnqueueOptions): 
   const turn = queuedTurnSchema.safeParse({ v: 1, run, session, target, input });
   if (!turn.success) throw new SwarmError('invalid-input', `not a turn: ${z.prettifyError(turn.error)}`);
   const subject = createQueueSubjects(options).turn(pool, session);
+  await client.connected(AbortSignal.timeout(NATS_LIMITS.requestMs));
   const payload = Buffer.from(JSON.stringify(turn.data), 'utf8');
   // The stream is that of all namespaces: an id is one of its subject.
   const headers = { 'Nats-Msg-Id': `${subject}:${run}` };

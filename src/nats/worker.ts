@@ -12,6 +12,7 @@ import { type Connection, openConnection } from './connection.ts';
 import { askJetStream, FAULT, readJson, rejection } from './jet-stream-api.ts';
 import { QUEUE_STREAM } from './ledger-streams.ts';
 import { messageOf, natsError } from './nats-error.ts';
+import { assertOptions, type OptionNames } from './option-names.ts';
 import { assertKeepsLedger } from './server-fit.ts';
 import { encodeToken, type SubjectOptions } from './subjects.ts';
 import { createQueueSubjects, type QueuedTurn, type QueueSubjects, queuedTurnSchema } from './work-queue.ts';
@@ -59,12 +60,25 @@ export interface Worker extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+const OPTIONS: OptionNames<WorkerOptions> = {
+  ns: true,
+  subjectRoot: true,
+  connection: true,
+  pool: true,
+  concurrency: true,
+  leaseMs: true,
+  runtime: true,
+  ledger: true,
+  agents: true,
+};
+
 /**
  * Starts to work on the turns of a pool. A turn is pulled only when there is room for it. What a worker may do to a
  * session is decided by the ledger, never by the queue: a turn that is handed out twice runs once.
  * @throws SwarmError 'nats-unsuitable', 'nats-unavailable', 'nats-rejected', 'invalid-definition', 'nats-insecure'
  */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
+  assertOptions('startWorker', options, OPTIONS);
   const { client, isOwn } = openConnection(options.connection);
   try {
     await client.connected(AbortSignal.timeout(10_000));

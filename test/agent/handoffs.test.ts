@@ -261,10 +261,11 @@ describe('a run that was handed over', () => {
     const billing = scriptedAgent([], { name: 'billing' });
     const { agent, model } = scriptedAgent(
       [reply().call('transfer_to_billing', { message: 'x'.repeat(1_048_550) }), reply().text('Mine, then.')],
-      { name: 'triage', handoffs: [billing.agent] },
+      { name: 'triage' },
     );
+    const triage = defineAgent({ ...agent.definition, handoffs: [billing.agent] });
     const { runtime } = await playSwarm();
-    expect(await runtime.run(agent, 'Hello.').result).toMatchObject({ text: 'Mine, then.' });
+    expect(await runtime.run(triage, 'Hello.').result).toMatchObject({ text: 'Mine, then.' });
     expect(lastResults(model, 1)[0]).toContain('[input-too-large]');
     expect(await runtime.recover()).toEqual([]);
   });

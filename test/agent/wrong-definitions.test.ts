@@ -129,6 +129,12 @@ const ROWS: readonly Row[] = [
     'worker',
   ],
   [
+    'a sink that takes no events',
+    () => runtime({ sinks: [{ name: 'log' }] }),
+    'invalid-definition',
+    'sinks.0',
+  ],
+  [
     'an unknown field of a model',
     () => openaiCompatible({ baseURL: 'http://x/v1', model: 'm', ...{ temprature: 1 } }),
     'invalid-model',

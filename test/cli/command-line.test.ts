@@ -59,6 +59,7 @@ describe('a wrong command line ends with 2 and says', SLOW, () => {
     [['approve', 'x', '--edit', '[1]'], /a JSON object is needed/],
     [['completion', 'cmd'], /Allowed choices are bash, zsh, fish/],
     [['run', 'missing.ts', '--input', 'x'], /there is no file .*missing\.ts/],
+    [['run', '.', '--input', 'x'], /^error: there is no file \S+\n$/],
     [['run', fixture('none'), '--input', 'x'], /does not export an agent/],
     [
       ['run', fixture('several'), '--input', 'x'],

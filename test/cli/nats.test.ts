@@ -2,7 +2,7 @@ import { createRuntime, defineAgent, memoryLedger } from 'swarmwright';
 import { connectNats, serveCommands } from 'swarmwright/nats';
 import { reply, scriptedModel } from 'swarmwright/testing';
 import { describe, expect, it } from 'vitest';
-import { until } from '../nats/bus.ts';
+import { startBus, until } from '../nats/bus.ts';
 import { isNatsMissing, startNatsServer } from '../support/nats-server.ts';
 import { fixture, jsonLines, openWorkplace, SLOW, sessionIn } from './cli-process.ts';
 
@@ -42,6 +42,20 @@ describe.skipIf(isNatsMissing())('nats init', () => {
     expect(end.code).toBe(1);
     expect(end.stderr).toContain('nats-unavailable');
     expect(end.stderr + end.stdout).not.toContain('hunter22');
+  });
+});
+
+describe.skipIf(isNatsMissing())('inspect --nats', () => {
+  it('tells of a server that is not reached, and when it is', SLOW, async () => {
+    const server = await startBus();
+    await using place = await answering();
+    await server.kill();
+    const command = place.start(['inspect', '--nats', server.url]);
+    expect(await command.errorLine(/is not reached: .*; it is tried again/)).toBeDefined();
+    await server.start();
+    expect(await command.errorLine(/is reached again/)).toBeDefined();
+    command.kill('SIGINT');
+    expect((await command.ended).code).toBe(0);
   });
 });
 

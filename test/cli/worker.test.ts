@@ -35,6 +35,6 @@ describe.skipIf(isNatsMissing())('worker', () => {
   it('refuses a module without agents', SLOW, async () => {
     await using place = await openWorkplace([reply().text('never')]);
     const end = await place.run(['worker', 'nothing.ts']);
-    expect([end.code, end.stderr]).toEqual([2, expect.stringContaining('there is no file')]);
+    expect([end.code, end.stderr]).toEqual([2, expect.stringMatching(/^error: there is no file/)]);
   });
 });

@@ -14,6 +14,16 @@ import { type LedgerFolder, ledgerFolder } from './ledger-folder.ts';
 
 const MARK = 'a text that is easy to find';
 
+describe('a ledger without a path', () => {
+  test.each([['agents.db'], [{ file: 'agents.db' }], [undefined], [{ path: '' }]])(
+    'is refused: %j',
+    async (given) => {
+      const refused = { code: 'invalid-definition', message: expect.stringContaining('path') };
+      await expect(sqliteLedger(given as never)).rejects.toMatchObject(refused);
+    },
+  );
+});
+
 describe('a file that is not a ledger of this version', () => {
   test.each<[string, string, (path: string) => void]>([
     ['a text', 'ledger-foreign', (path) => writeFileSync(path, 'notes of somebody\n'.repeat(20))],

@@ -12,6 +12,8 @@ import { sendCommand, serveCommands } from 'swarmwright/nats';
 import { createGate, reply, scriptedModel } from 'swarmwright/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
+import { NATS_LIMITS } from '../../src/limits.ts';
+import type { CommandReply } from '../../src/nats/command-messages.ts';
 import { type LedgerKind, ledgerPath, openLedger } from '../support/ledgers.ts';
 import { isNatsMissing } from '../support/nats-server.ts';
 import { eventSeen } from '../support/run-events.ts';
@@ -127,6 +129,25 @@ describe.skipIf(isNatsMissing())('a command that cannot be carried out', () => {
       body: { text: 'Go.' },
     });
     expect(answer).toMatchObject({ accepted: false, code: 'unknown-session' });
+  });
+
+  it('NB-11 are refused by nobody who has not the session, however many there are', async () => {
+    const { server, client, session } = await standing('memory');
+    const ledger = memoryLedger();
+    const runtime = createRuntime({ ledger });
+    onTestFinished(() => runtime.close());
+    const stranger = serveCommands({ connection: server.url, runtime, ledger });
+    onTestFinished(() => stranger.close());
+    const ask = (of: string) => sendCommand({ connection: client, session: of, verb: 'query', body: {} });
+    const answers: CommandReply[] = [];
+    const strange: Promise<CommandReply>[] = [];
+    // Whoever keeps strange commands among those at work has no place left for the next ones.
+    for (let round = 0; round < 3; round += 1) {
+      for (let at = 0; at < NATS_LIMITS.commands / 2; at += 1) strange.push(ask(`s-none-${round}-${at}`));
+      answers.push(await ask(session));
+    }
+    expect(answers.filter(({ accepted }) => !accepted)).toEqual([]);
+    await Promise.all(strange);
   });
 
   it('NB-09 is answered by the process that has the session, whoever else listens', async () => {

@@ -132,7 +132,7 @@ describe.skipIf(isNatsMissing())('a server without streams', () => {
     await until(() => sink.state?.().type === 'connected', 'a connection');
     await appendEvents(ledger, 3);
     await until(() => sink.state?.().type === 'degraded', 'a complaint');
-    expect(sink.state?.().message).toMatch(/stream not found|provisioned/);
+    expect(sink.state?.().message).toMatch(/SWM_EVT is missing: .*swarmwright nats init/);
     await using admin = connectNats(server.url);
     await provision(admin);
     await until(() => sink.counts().stored === 3, 'all three');

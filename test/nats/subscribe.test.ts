@@ -5,7 +5,7 @@ import type { NatsClient } from '../../src/nats/client.ts';
 import { natsSink } from '../../src/nats/nats-sink.ts';
 import { createSubjects } from '../../src/nats/subjects.ts';
 import { type SubscribeOptions, type SubscriptionItem, subscribe } from '../../src/nats/subscribe.ts';
-import { isNatsMissing, type NatsServer } from '../support/nats-server.ts';
+import { isNatsMissing, type NatsServer, startNatsServer } from '../support/nats-server.ts';
 import { appendEvents, clientOf, feed, startBus, storedEvents, until } from './bus.ts';
 
 /** The first items of a subscription. */
@@ -50,6 +50,15 @@ describe.skipIf(isNatsMissing())('a subscriber', () => {
     await appendEvents(ledger, 5);
     expect(wordsOf(await items)).toEqual(Array.from({ length: 10 }, (_, at) => `s-root:${at + 1}`));
   });
+
+  it.each(['start', 'new'] as const)(
+    'is told from %s on what makes a stream that is missing',
+    async (from) => {
+      await using server = await startNatsServer();
+      const missing = { code: 'nats-rejected', message: expect.stringContaining('swarmwright nats init') };
+      await expect(take(1, { connection: server.url, from })).rejects.toMatchObject(missing);
+    },
+  );
 
   it('NB-05 resumes behind a sequence without gap or repetition', async () => {
     const server = await startBus();

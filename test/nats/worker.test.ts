@@ -51,6 +51,13 @@ describe.skipIf(isNatsMissing())('workers', () => {
     return answer.type === 'answer' ? Object.keys(stateIn(answer.body)) : answer;
   }
 
+  test('a turn is queued over a connection that is not up yet', async () => {
+    await using fresh = connectNats(server.url);
+    expect(fresh.state.type).toBe('connecting');
+    const turn = { ns: freshNamespace(), session: 's-1', run: 'r-1', target: 'payer', input: 'Go.' };
+    expect(await enqueueTurn(fresh, turn)).toEqual({ type: 'queued', isRepeated: false });
+  });
+
   test('a queued turn is run once, however often it is queued', async () => {
     const ns = freshNamespace();
     const provider = await providerOf(reply().call('pay', { id: 'a' }), reply().text('Paid.'));

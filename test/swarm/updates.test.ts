@@ -226,3 +226,49 @@ describe('an operator', () => {
     expect(entered.length).toBe(ran.length);
   });
 });
+
+describe('what a supervisor is shown', () => {
+  it('GS-22 of ids it made up is bounded', async () => {
+    const long = 'x'.repeat(500_000);
+    const { swarm, lead } = team({
+      lead: [
+        adds({ ...item('A'), target: { type: 'new_agent', id: long } }),
+        adds(itemFor(long, 'A')),
+        adds(item('A', { input_ids: [long] })),
+        finishes(long),
+        reply().text('Done.'),
+      ],
+    });
+    const { runtime } = runtimeOf(swarm);
+    expect(await runtime.run(swarm, 'Go.').result).toMatchObject({ status: 'completed' });
+    for (const ordinal of [1, 2, 3, 4]) {
+      const [refusal] = resultsIn(lead, ordinal);
+      expect(refusal).toMatch(/\[unknown-[a-z]+\]$/);
+      expect(String(refusal).length).toBeLessThan(2_100);
+    }
+  });
+
+  it('of many works with long instructions is bounded, and without unseen characters', async () => {
+    const long = item(`\u202E\u0001${'x'.repeat(3_000)}`);
+    const shown = Promise.withResolvers<string>();
+    const { swarm } = team({
+      mode: 'graph',
+      lead: ({ messages }) => {
+        const said = messages.filter(({ role }) => role === 'assistant').length;
+        if (said < 3) return adds(...Array.from({ length: 32 }, () => long));
+        if (said === 3) return reply().call('view_agent_graph', {});
+        shown.resolve(messages.at(-1)?.text ?? '');
+        return reply().text('Done.');
+      },
+      worker: () => reply().stall(),
+    });
+    const { runtime } = runtimeOf(swarm);
+    const run = runtime.run(swarm, 'Go.');
+    const view = await shown.promise;
+    run.cancel('enough');
+    await run.result;
+    expect(JSON.parse(view)).toMatchObject({ omitted: { open_works: 32 } });
+    expect(Buffer.byteLength(view)).toBeLessThan(50 * 1_024);
+    expect(view).not.toMatch(/\u202E|\\u0001/);
+  });
+});

@@ -1,0 +1,40 @@
+import { connectNats, jetstreamLedger, natsSink, startWorker, subscribe } from 'swarmwright/nats';
+import { describe, expect, it } from 'vitest';
+
+/** As a caller without types gives them. */
+const untyped = (options: unknown) => options as never;
+
+const refused = (message: string) => expect.objectContaining({ code: 'invalid-definition', message });
+
+describe('options of what works with NATS', () => {
+  it.each([
+    ['natsSink', () => natsSink(untyped({ connexion: 'nats://127.0.0.1:1' })), 'connexion'],
+    ['connectNats', () => connectNats(untyped({ server: 'nats://127.0.0.1:1' })), 'server'],
+    ['tls', () => connectNats(untyped({ tls: { ca: 'ca.pem' } })), 'ca'],
+    ['subscribe', () => subscribe(untyped({ connection: 'nats://127.0.0.1:1', rooot: 's-1' })), 'rooot'],
+  ])('of %s that are misspelt are refused by name', (where, give, name) => {
+    expect(give).toThrow(refused(`${where}: there is no option ${name}`));
+  });
+
+  it.each([
+    ['jetstreamLedger', () => jetstreamLedger(untyped({ conection: 'nats://127.0.0.1:1' })), 'conection'],
+    ['startWorker', () => startWorker(untyped({ connection: 'nats://127.0.0.1:1', pol: 'reviews' })), 'pol'],
+  ])('of %s that are misspelt reject by name', async (where, give, name) => {
+    await expect(give()).rejects.toEqual(refused(`${where}: there is no option ${name}`));
+  });
+
+  it('are an object: an address alone does not switch a sink off', () => {
+    expect(() => natsSink(untyped('nats://127.0.0.1:4222'))).toThrow(
+      refused('natsSink takes an object of options'),
+    );
+  });
+
+  it('name the connection: none stands for the default server', async () => {
+    expect(() => subscribe(untyped({}))).toThrow(refused('connection is missing'));
+    await expect(jetstreamLedger(untyped({}))).rejects.toEqual(refused('connection is missing'));
+  });
+
+  it('may leave the connection of a sink undefined, which switches it off', () => {
+    expect(natsSink({ connection: undefined }).state?.()).toEqual({ type: 'disabled' });
+  });
+});
