@@ -65,16 +65,7 @@ export interface Sessions {
 
 /** Runs agents: owns their machines, sessions and events in this process. */
 export interface Runtime extends AsyncDisposable {
-  /**
-   * Gives an agent an input. Returns at once; everything that can happen is in `run.result`.
-   * @throws SwarmError 'invalid-input', 'invalid-limit', 'invalid-definition', 'runtime-closed', and 'unknown-agent'
-   * for an agent to hand over to that is named and not in the registry
-   */
-  run<Output, Context>(
-    target: Agent<Output, Context>,
-    input: RunInput,
-    ...options: unknown extends Context ? [RunOptions<Context>?] : [RunOptions<Context>]
-  ): Run<Output>;
+  // Where no overload of `run` fits, the compiler tells of the last one: that of most runs.
   /** Runs a graph on an input, parsed by its schema. Its agents run in sessions below its own. */
   run<Input, Output, Context>(
     target: Graph<Input, Output, Context>,
@@ -84,6 +75,16 @@ export interface Runtime extends AsyncDisposable {
   /** Gives a swarm an input: its supervisor gets it, and what it yields at last is the result. */
   run<Output, Context>(
     target: Swarm<Output, Context>,
+    input: RunInput,
+    ...options: unknown extends Context ? [RunOptions<Context>?] : [RunOptions<Context>]
+  ): Run<Output>;
+  /**
+   * Gives an agent an input. Returns at once; everything that can happen is in `run.result`.
+   * @throws SwarmError 'invalid-input', 'invalid-limit', 'invalid-definition', 'runtime-closed', and 'unknown-agent'
+   * for an agent to hand over to that is named and not in the registry
+   */
+  run<Output, Context>(
+    target: Agent<Output, Context>,
     input: RunInput,
     ...options: unknown extends Context ? [RunOptions<Context>?] : [RunOptions<Context>]
   ): Run<Output>;

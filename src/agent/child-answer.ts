@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue, ToolOutput, Usage } from '../ledger/content.ts';
+import { toPlainJson } from '../tools/plain-json.ts';
 import { cutChars, safeData } from '../tools/safe-text.ts';
 import type { ChildEnd } from './child-sessions.ts';
 
@@ -36,11 +37,11 @@ export function answerOf(end: EndedChild, agentPath: readonly string[]): ChildAn
 
 function completedOutput({ output, text }: Extract<EndedChild, { readonly type: 'completed' }>): ToolOutput {
   if (typeof output === 'string') return { type: 'text', text: cutAnswer(output === '' ? text : output) };
-  // What is unseen stands in strings alone, so that what is left is JSON still.
-  const json = safeData(JSON.stringify(output) ?? '');
+  // What a schema makes of an answer may be anything. What is unseen stands in strings alone: the rest is JSON still.
+  const json = safeData(JSON.stringify(toPlainJson(output)));
   if (json.length > MAX_ANSWER_CHARS) return { type: 'text', text: cutAnswer(json) };
-  // What was parsed from JSON and written as JSON again is JSON.
-  return { type: 'json', value: JSON.parse(json === '' ? 'null' : json) as JsonValue };
+  // What was written as JSON is JSON.
+  return { type: 'json', value: JSON.parse(json) as JsonValue };
 }
 
 function definedCounts(usage: Usage): Usage & JsonObject {

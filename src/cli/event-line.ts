@@ -14,7 +14,12 @@ export interface EventLineOptions {
 export function eventLine(event: RunEvent, options: EventLineOptions): Line | undefined {
   const told = tellTurn(event) ?? tellStep(event) ?? tellCall(event, options);
   if (told === undefined) return undefined;
-  return [span(`${event.agentPath.join('/') || event.agent}: `, 'bold'), span(told.text, told.style)];
+  return [span(`${whoIn(event)}: `, 'bold'), span(told.text, told.style)];
+}
+
+/** Whose event it is, as a log names it: a swarm by its supervisor. */
+export function whoIn({ agentPath, agent }: RunEvent): string {
+  return agentPath.join('/') || agent;
 }
 
 interface Told {

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { SubscribeOptions, SubscriptionItem } from '../nats/subscribe.ts';
 import type { Cli } from './cli.ts';
-import { eventLine } from './event-line.ts';
+import { eventLine, whoIn } from './event-line.ts';
 import { jsonText } from './json-text.ts';
 import { type Line, span } from './line.ts';
 import {
@@ -148,6 +148,6 @@ function linesOf(item: SubscriptionItem): readonly Line[] {
     return [[span(`gap in ${session}: ${after} to ${before}, ${refilled} found elsewhere`, 'warn')]];
   }
   const { event } = item;
-  const told = eventLine(event, { ledgerOption: '' }) ?? [span(`${event.agent}: ${event.type}`, 'dim')];
+  const told = eventLine(event, { ledgerOption: '' }) ?? [span(`${whoIn(event)}: ${event.type}`, 'dim')];
   return [[span(`${event.ts} `, 'dim'), ...told]];
 }

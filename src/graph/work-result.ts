@@ -1,8 +1,8 @@
 import type { ChildEnd } from '../agent/child-sessions.ts';
 import { SwarmError } from '../errors.ts';
-import type { JsonValue } from '../ledger/content.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NewRecord, RecordData } from '../ledger/records.ts';
+import { toPlainJson } from '../tools/plain-json.ts';
 import type { HandedResult } from './operator-prompt.ts';
 import { itemStatus } from './swarm-status.ts';
 import type { WorkState } from './work-state.ts';
@@ -58,11 +58,10 @@ async function keptOutput(
   { output, text }: Extract<SettledEnd, { readonly type: 'completed' }>,
   { ledger, maxInlineBytes }: ResultStore,
 ): Promise<Pick<Outcome, 'output' | 'outputRef'>> {
-  const json = JSON.stringify(output ?? text);
-  if (Buffer.byteLength(json) <= maxInlineBytes) {
-    // What was written as JSON is JSON.
-    return { output: JSON.parse(json) as JsonValue };
-  }
+  // What a schema makes of an answer may be anything.
+  const value = toPlainJson(output ?? text);
+  const json = JSON.stringify(value);
+  if (Buffer.byteLength(json) <= maxInlineBytes) return { output: value };
   return { outputRef: await ledger.putArtifact(Buffer.from(json), 'application/json') };
 }
 

@@ -36,6 +36,8 @@ export function faultyLedger(ledger: Ledger, plan: readonly Fault[] | FaultPoint
       at('acquire', async () => {
         const writer = new FaultyWriter(await ledger.acquire(identity), faults);
         writers.add(writer);
+        // The process died while it was given the session.
+        if (faults.isHalted) await writer.die();
         return writer;
       }),
     read: (session, fromSeq) => at('read', () => ledger.read(session, fromSeq)),

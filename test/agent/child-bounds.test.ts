@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { defineAgent } from '../../src/agent/define-agent.ts';
 import type { Hooks } from '../../src/lifecycle/hooks.ts';
 import { reply } from '../../src/testing/reply.ts';
+import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { lastResults } from '../support/requests.ts';
 import { scriptedAgent } from '../support/scripted-agents.ts';
 import { playSwarm, swarmOn } from '../support/swarm-run.ts';
@@ -277,5 +279,19 @@ describe('policies over children', () => {
       /^child was not asked: .*\[input-too-large at lead > child\]$/,
     );
     expect(await recordsOf('child.intended')).toEqual([]);
+  });
+
+  it('GS-20 show an output that is no JSON as JSON, and write that the child ended', async () => {
+    const child = defineAgent({
+      name: 'child',
+      instructions: 'Count.',
+      model: scriptedModel({ script: [reply().call('submit_output', { n: 2 })] }),
+      output: z.object({ n: z.number() }).transform(({ n }) => ({ n: BigInt(n), at: new Map([[n, 'x']]) })),
+    });
+    const lead = leadOf(child as never);
+    const { runtime, recordsOf } = await playSwarm();
+    expect(await runtime.run(lead.agent, 'Go.').result).toMatchObject({ text: 'Done.' });
+    expect(JSON.parse(lastResults(lead.model, 1)[0] ?? '')).toEqual({ n: '2', at: [[2, 'x']] });
+    expect(await recordsOf('child.finished')).toMatchObject([{ data: { status: 'completed' } }]);
   });
 });

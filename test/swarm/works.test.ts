@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { createGate } from '../../src/testing/gate.ts';
 import { failure, reply } from '../../src/testing/reply.ts';
 import {
@@ -136,6 +137,19 @@ describe('works', () => {
     expect(checks.map((request) => /Did: (.)/.exec(promptOf(request))?.[1]).sort()).toEqual(['A', 'B']);
     // One operator: a map is one session.
     expect(await runtime.sessions.list()).toHaveLength(4);
+  });
+
+  it('whose output is no JSON hand it on as JSON', async () => {
+    const { swarm } = team({
+      lead: [adds(item('A')), yields(), reply().text('Done.')],
+      worker: () => reply().call('submit_output', { n: 2 }),
+      workerMore: { output: z.object({ n: z.number() }).transform(({ n }) => BigInt(n)) as never },
+    });
+    const { runtime, ledger } = runtimeOf(swarm);
+    expect(await runtime.run(swarm, 'Go.').result).toMatchObject({ status: 'completed', text: 'Done.' });
+    expect(await factsOf(ledger, 'node.finished')).toMatchObject([
+      { data: { status: 'completed', output: '2' } },
+    ]);
   });
 
   it('GS-12 that fail stop nothing else, and stay failed', async () => {

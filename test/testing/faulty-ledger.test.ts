@@ -114,6 +114,25 @@ describe('faultyLedger', () => {
     expect(seen).toEqual(['x']);
   });
 
+  it('frees a session too that the process died in the middle of being given', async () => {
+    const inner = memoryLedger();
+    const gate = createGate();
+    const slow = Object.assign(Object.create(inner) as typeof inner, {
+      acquire: async (identity: SessionIdentity) => {
+        const writer = await inner.acquire(identity);
+        await gate.pass();
+        return writer;
+      },
+    });
+    const ledger = faultyLedger(slow, [{ at: 'position', action: { type: 'halt' } }]);
+    void ledger.acquire(SESSION);
+    await gate.reached;
+    void ledger.position();
+    gate.open();
+    await settlePromises();
+    await expect(inner.acquire(SESSION)).resolves.toMatchObject({ epoch: 2 });
+  });
+
   it('halts like a process that died, and frees its sessions', async () => {
     const inner = memoryLedger();
     const ledger = faultyLedger(inner, [{ at: 'append', skip: 1, when: 'after', action: { type: 'halt' } }]);

@@ -1,0 +1,15 @@
+import { reply } from 'swarmwright/testing';
+import { expect, it } from 'vitest';
+import { eventLine, whoIn } from '../../src/cli/event-line.ts';
+import { sampleEvents } from './sample-events.ts';
+
+it('a line names who it is about as the name of its event does, whatever the session is called', async () => {
+  const events = await sampleEvents([reply().text('Done.')]);
+  const swarm = events.map((event) => ({ ...event, agent: 'review', agentPath: ['lead', 'worker'] }));
+  const lines = swarm.map((event) => eventLine(event, { ledgerOption: '' })?.[0]?.text);
+  const told = lines.filter((text) => text !== undefined);
+  expect(told.length).toBeGreaterThan(3);
+  expect(new Set([...told, ...swarm.map((event) => `${whoIn(event)}: `)])).toEqual(
+    new Set(['lead/worker: ']),
+  );
+});
