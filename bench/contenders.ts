@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { rawLoop } from './raw-loop.ts';
 
 /** One way to run the scripted turn. `turn` resolves to the text of the last step. */
 export interface Contender extends AsyncDisposable {
@@ -22,72 +23,18 @@ const execute = async ({ city }: { readonly city: string }): Promise<string> => 
 
 const nothing = async (): Promise<void> => {};
 
-interface RawChunk {
-  readonly choices: readonly {
-    readonly delta: {
-      readonly content?: string;
-      readonly tool_calls?: readonly {
-        readonly id: string;
-        readonly function: { readonly arguments: string };
-      }[];
-    };
-  }[];
-}
-
-/** Reads one response: its text and its calls, with no care for anything that could go wrong. */
-async function readRaw(body: ReadableStream<Uint8Array>) {
-  let text = '';
-  let rest = '';
-  const calls: { id: string; arguments: string }[] = [];
-  const decoder = new TextDecoder();
-  for await (const bytes of body) {
-    rest += decoder.decode(bytes, { stream: true });
-    const events = rest.split('\n\n');
-    rest = events.pop() ?? '';
-    for (const event of events) {
-      const data = event.slice('data: '.length);
-      if (data === '[DONE]') continue;
-      // The server is ours: what it sends is known.
-      const delta = (JSON.parse(data) as RawChunk).choices[0]?.delta;
-      text += delta?.content ?? '';
-      for (const call of delta?.tool_calls ?? [])
-        calls.push({ id: call.id, arguments: call.function.arguments });
-    }
-  }
-  return { text, calls };
-}
-
-/** The floor: what the runtime of JavaScript itself takes for three requests and their parsing. */
+/** What the runtime of JavaScript itself takes for three requests and their parsing. */
 const raw: Contend = async (baseURL) => {
   const parameters = z.toJSONSchema(inputSchema);
-  const tools = [{ type: 'function', function: { name: NAME, description: DESCRIPTION, parameters } }];
-  const headers = { 'content-type': 'application/json', authorization: `Bearer ${API_KEY}` };
-  return {
-    async turn() {
-      const messages: object[] = [
-        { role: 'system', content: INSTRUCTIONS },
-        { role: 'user', content: PROMPT },
-      ];
-      for (;;) {
-        const body = JSON.stringify({ model: MODEL, stream: true, messages, tools });
-        const response = await fetch(`${baseURL}/chat/completions`, { method: 'POST', headers, body });
-        if (response.body === null) throw new Error('the server sent no body');
-        const { text, calls } = await readRaw(response.body);
-        if (calls.length === 0) return text;
-        const toolCalls = calls.map((call) => ({
-          id: call.id,
-          type: 'function',
-          function: { name: NAME, arguments: call.arguments },
-        }));
-        messages.push({ role: 'assistant', content: text, tool_calls: toolCalls });
-        for (const call of calls) {
-          const content = await execute(JSON.parse(call.arguments));
-          messages.push({ role: 'tool', tool_call_id: call.id, content });
-        }
-      }
-    },
-    [Symbol.asyncDispose]: nothing,
+  const definition = { type: 'function', function: { name: NAME, description: DESCRIPTION, parameters } };
+  const agent = {
+    url: `${baseURL}/chat/completions`,
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${API_KEY}` },
+    model: MODEL,
+    instructions: INSTRUCTIONS,
+    tools: { [NAME]: { definition, execute: (json: string) => execute(JSON.parse(json)) } },
   };
+  return { turn: () => rawLoop(agent, PROMPT), [Symbol.asyncDispose]: nothing };
 };
 
 const aiSdkModel = async (baseURL: string) => {

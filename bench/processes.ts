@@ -24,8 +24,17 @@ export async function startServer(delayMs = 0): Promise<ServerProcess> {
 }
 
 /** Runs a measuring script in a fresh process, so that no contender warms up or fills the heap of the next. */
-export async function measureIn<T>(file: string, ...args: readonly string[]): Promise<T> {
-  const execArgv = ['--expose-gc', '--conditions=swarmwright-source'];
+export function measureIn<T>(file: string, ...args: readonly string[]): Promise<T> {
+  return measureUnder<T>([], file, ...args);
+}
+
+/** The same, in a process that Node is given further flags for. */
+export async function measureUnder<T>(
+  flags: readonly string[],
+  file: string,
+  ...args: readonly string[]
+): Promise<T> {
+  const execArgv = ['--expose-gc', '--conditions=swarmwright-source', ...flags];
   const child = fork(pathOf(file), args, { execArgv });
   let measured: T | undefined;
   // The child sends one message, of the type that its file exports.

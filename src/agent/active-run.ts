@@ -216,15 +216,15 @@ export class ActiveRun implements TurnOwner {
     const { wallMs } = this.scope.budget.options;
     if (this.#wallTimer !== undefined || wallMs === undefined || !Number.isFinite(wallMs)) return;
     const startedMs = clock.monotonicMs();
-    this.#wallTimer = clock.setTimeout(
-      () => {
-        const message = `the wall clock budget of ${wallMs} ms is used up`;
-        const failure = { kind: BUDGET_FAILURE.wallMs, message };
-        const used = Math.round(clock.monotonicMs() - startedMs);
-        this.stop({ type: 'failed', failure, exceeded: { budget: 'wallMs', limit: wallMs, used } });
-      },
-      Math.min(wallMs, 0x7fffffff),
-    );
+    const end = () => {
+      const message = `the wall clock budget of ${wallMs} ms is used up`;
+      const failure = { kind: BUDGET_FAILURE.wallMs, message };
+      const used = Math.round(clock.monotonicMs() - startedMs);
+      this.stop({ type: 'failed', failure, exceeded: { budget: 'wallMs', limit: wallMs, used } });
+    };
+    // A timer comes after all that waits for nothing.
+    if (wallMs === 0) end();
+    else this.#wallTimer = clock.setTimeout(end, Math.min(wallMs, 0x7fffffff));
   }
 }
 

@@ -37,6 +37,8 @@ export class ProcessTransport implements Transport {
   #child: ChildProcess | undefined;
   #keeper: ProcessKeeper | undefined;
   #closed = false;
+  /** One wait for all that is sent meanwhile. */
+  #draining: Promise<void> | undefined;
 
   constructor(sdk: McpSdk, options: ProcessOptions) {
     this.#sdk = sdk;
@@ -74,7 +76,16 @@ export class ProcessTransport implements Transport {
     if (this.#closed || stdin === null || stdin === undefined || !stdin.writable) {
       throw new SwarmError('mcp-disconnected', 'the program of the server has ended');
     }
-    if (!stdin.write(this.#sdk.serializeMessage(message))) await this.#drained(stdin);
+    if (stdin.writableLength > this.#options.maxMessageBytes) {
+      // It asks and asks, say, and reads none of the answers.
+      void this.close();
+      throw new SwarmError('mcp-disconnected', 'the program of the server does not read what it is sent');
+    }
+    if (stdin.write(this.#sdk.serializeMessage(message))) return;
+    this.#draining ??= this.#drained(stdin).finally(() => {
+      this.#draining = undefined;
+    });
+    await this.#draining;
   }
 
   /** Ends the input of the program, then its group: by SIGTERM, then by SIGKILL. */

@@ -160,6 +160,16 @@ describe('budgets of a run', () => {
     expect(misfits).toEqual([]);
   });
 
+  it('wallMs 0 sends no request, however fast it would be answered', async () => {
+    const clock = fakeClock();
+    const { model, agent } = scriptedAgent([reply().text('Done.')]);
+    const { runtime } = watchedRuntime({ clock });
+    const result = await runtime.run(agent, 'Go.', { budget: { wallMs: 0 } }).result;
+    expect(result).toMatchObject({ status: 'failed', error: { kind: 'wall-clock-budget' } });
+    expect(model.requests).toEqual([]);
+    expect(clock.pending).toBe(0);
+  });
+
   it('wallMs leaves no timer behind a run that was in time', async () => {
     const clock = fakeClock();
     const { agent } = scriptedAgent([reply().text('Done.')]);
