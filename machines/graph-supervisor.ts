@@ -1,5 +1,6 @@
 import { assign, type StateValueFrom, setup } from 'xstate';
 import type { StateMeta, StateTag } from './state-meta.ts';
+import type { TurnPauseReason } from './turn.ts';
 
 /** Why a graph ends, strongest last. */
 export type GraphCloseReason = 'finished' | 'failed' | 'stopped';
@@ -53,7 +54,7 @@ export type GraphSupervisorEvent =
   /** A fact could not be written. */
   | { readonly type: 'COMMIT_FAILED'; readonly kind: string }
   /** Lies in the ledger until somebody decides; nothing of it runs. */
-  | { readonly type: 'PAUSED'; readonly reason: 'approval' | 'indeterminate' }
+  | { readonly type: 'PAUSED'; readonly reason: TurnPauseReason }
   | { readonly type: 'RESUMED' }
   /** The end is durable. */
   | { readonly type: 'CLOSED' };

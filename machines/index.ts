@@ -77,6 +77,7 @@ export {
   type TurnContext,
   type TurnEvent,
   type TurnInput,
+  type TurnPauseReason,
   type TurnState,
   type TurnStopReason,
   turnMachine,

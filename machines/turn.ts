@@ -17,6 +17,12 @@ export type TurnStopReason =
   | 'graph-yield'
   | 'other';
 
+/**
+ * Why a turn is paused: a call of it waits for a person, the outcome of one is unknown, or somebody asked for it
+ * between two steps.
+ */
+export type TurnPauseReason = 'approval' | 'indeterminate' | 'requested';
+
 /** How `closing` will end. A later one replaces an earlier one only if it is further right. */
 export type TurnCloseReason = 'failed' | 'interrupted' | 'cancelled';
 
@@ -45,7 +51,7 @@ export interface TurnContext {
   /** The one recovery from a context overflow was used. */
   readonly overflowUsed: boolean;
   readonly stopAfterStep: boolean;
-  readonly pauseReason: 'approval' | 'indeterminate' | null;
+  readonly pauseReason: TurnPauseReason | null;
   readonly closeReason: TurnCloseReason | null;
   readonly stopReason: TurnStopReason | null;
   /** Kind of the failure that closes the turn. */
@@ -97,7 +103,7 @@ export type TurnEvent =
   | { readonly type: 'YIELD' }
   | { readonly type: 'HANDED_OFF'; readonly target: string }
   /** Nothing of the turn runs and nobody is waited for in this process. */
-  | { readonly type: 'PAUSED'; readonly reason: 'approval' | 'indeterminate' }
+  | { readonly type: 'PAUSED'; readonly reason: TurnPauseReason }
   /**
    * The turn goes on, after a pause or in a new process: with its calls if some are open
    * (`waitingForApproval` if one is parked, else `settling`), in `deciding` if its step is complete, else by

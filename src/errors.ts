@@ -49,6 +49,7 @@ const SWARM_ERROR_CODES = {
   'nothing-to-resume': 'The session has no open turn.',
   'invalid-fork': 'A session cannot go on from the point that is named, or the edit does not fit there.',
   'turn-not-open': 'The turn is not open.',
+  'not-pausable': 'What is at work has no step of its own to pause after: a graph, or a part of another run.',
   'runtime-closed': 'The runtime was closed.',
   'mailbox-full': 'The mailbox of the session is full.',
   'child-session': 'The session belongs to the run of another one, and goes on with it.',

@@ -150,6 +150,7 @@ export type {
   Failure,
   LedgerRecord,
   NewRecord,
+  PauseReason,
   RecordData,
   RecordOf,
   RecordType,

@@ -54,6 +54,13 @@ export interface Sessions {
   send(sessionId: string, message: SessionMessage): Promise<void>;
   /** Stops the turn under way. @throws SwarmError 'unknown-session', 'turn-not-open', 'ledger-unavailable' */
   cancel(sessionId: string, reason?: string): Promise<void>;
+  /**
+   * Asks the turn under way of a root session to pause after its step, as `run.pause` does. Resolves once the turn is
+   * told; the fact `turn.paused` follows when the step and its calls are done.
+   * @throws SwarmError 'not-pausable' for a graph and for a session below another, 'unknown-session', 'turn-not-open',
+   * 'ledger-unavailable'
+   */
+  pause(sessionId: string): Promise<void>;
 }
 
 /** Runs agents: owns their machines, sessions and events in this process. */
@@ -360,6 +367,7 @@ function createSessions(core: RuntimeCore): Sessions {
       await tellTurn(core, sessionId, 'message', { from: message.from, text: message.text });
     },
     cancel: (sessionId, reason) => tellTurn(core, sessionId, 'cancel', { reason: reason ?? 'cancelled' }),
+    pause: (sessionId) => tellTurn(core, sessionId, 'pause', {}),
   };
 }
 
@@ -367,7 +375,7 @@ function createSessions(core: RuntimeCore): Sessions {
 async function tellTurn(
   core: RuntimeCore,
   session: string,
-  kind: 'steer' | 'cancel' | 'message',
+  kind: 'steer' | 'cancel' | 'message' | 'pause',
   body: JsonObject,
 ): Promise<void> {
   const actor = core.registry.find(session);

@@ -41,6 +41,7 @@ export class ActiveRun implements TurnOwner {
   /** Takes the input of a run that has not begun out of the mailbox; absent where there is nothing to take back. */
   #withdraw: (() => void) | undefined;
   #earlyAfterStep = false;
+  #earlyPause = false;
   readonly #afterStep = new AbortController();
   #turn: TurnScope | undefined;
   /** The stop of a graph, which has no turn of its own to give texts to. */
@@ -126,6 +127,7 @@ export class ActiveRun implements TurnOwner {
   attach(turn: TurnScope): void {
     this.#turn = turn;
     if (this.#earlyAfterStep) turn.stop.stopAfterStep();
+    if (this.#earlyPause) turn.stop.pauseAfterStep();
     if (this.#early !== undefined) turn.stop.stop(this.#early);
     this.#opened.resolve(turn);
   }
@@ -143,6 +145,7 @@ export class ActiveRun implements TurnOwner {
     { steps, toolCalls }: { steps: number; toolCalls: number },
   ): void {
     this.#earlyAfterStep ||= this.#turn?.stop.afterStep === true;
+    this.#earlyPause ||= this.#turn?.stop.pauses === true;
     if (to?.session !== undefined) this.successors.add(to.session);
     this.#turn = undefined;
     this.#opened = Promise.withResolvers<TurnScope | undefined>();
@@ -184,6 +187,12 @@ export class ActiveRun implements TurnOwner {
     const stop = this.#turn?.stop ?? this.#graph;
     if (stop !== undefined) stop.stopAfterStep();
     else this.#earlyAfterStep = true;
+  }
+
+  /** Of a graph nothing pauses: it has no step of its own. */
+  pause(): void {
+    if (this.#turn === undefined) this.#earlyPause = true;
+    else this.#turn.stop.pauseAfterStep();
   }
 
   async steer(text: string): Promise<SteeringOutcome> {

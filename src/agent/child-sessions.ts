@@ -1,7 +1,7 @@
 import type { SessionId } from '../ids.ts';
 import type { UserPart } from '../ledger/content.ts';
 import type { Head } from '../ledger/ledger.ts';
-import type { Failure } from '../ledger/records.ts';
+import type { Failure, PauseReason } from '../ledger/records.ts';
 import { foldSession } from '../ledger/turn-facts.ts';
 import type { PendingApproval } from '../tools/approvals.ts';
 import type { StopCause } from '../turn/stop-signal.ts';
@@ -68,7 +68,7 @@ export type ChildEnd = ChildCounts &
     /** Open, and gone on with by whoever asks for the child again. */
     | {
         readonly type: 'paused';
-        readonly reason: 'approval' | 'indeterminate';
+        readonly reason: PauseReason;
         readonly approvals: readonly PendingApproval[];
         readonly calls: readonly IndeterminateCall[];
       }

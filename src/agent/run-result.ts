@@ -1,5 +1,5 @@
 import type { Usage } from '../ledger/content.ts';
-import type { Failure, StopReason } from '../ledger/records.ts';
+import type { Failure, PauseReason, StopReason } from '../ledger/records.ts';
 import type { PendingApproval } from '../tools/approvals.ts';
 import type { UsageMeter, UsageSum } from '../turn/usage-meter.ts';
 import type { LastOutcome } from './turn-outcome.ts';
@@ -40,7 +40,7 @@ export type RunResult<Output = string> =
     } & Counted)
   | ({
       readonly status: 'paused';
-      readonly reason: 'approval' | 'indeterminate';
+      readonly reason: PauseReason;
       readonly approvals: readonly PendingApproval[];
       /** Calls somebody has to decide on before the turn can go on. */
       readonly calls: readonly IndeterminateCall[];

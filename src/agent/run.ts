@@ -43,4 +43,11 @@ export interface Run<out Output = string> {
   cancel(reason?: string): void;
   /** Lets the step under way and its tools finish, then ends the turn as completed. */
   stopAfterStep(): void;
+  /**
+   * Lets the step under way and its calls finish, then leaves the turn open: the run resolves as `paused` with the
+   * reason `requested`, and `runtime.resume` goes on with the next step. A turn that ends with that step ends, and whoever
+   * takes over or is woken after it pauses. A call that waits for a person to allow it is not waited for: it is the
+   * reason then. Of a swarm the supervisor pauses, once its works have settled. A graph goes on: it has no step.
+   */
+  pause(): void;
 }

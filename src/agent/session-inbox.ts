@@ -51,7 +51,7 @@ async function answer(
 
 /**
  * Carries out what somebody outside asks of a turn.
- * @throws SwarmError as `approvals.decide` does
+ * @throws SwarmError as `approvals.decide` does, 'turn-not-open', 'not-pausable'
  */
 export async function actOnTurn(
   item: InboxItem,
@@ -71,6 +71,9 @@ export async function actOnTurn(
     case 'cancel':
       turn.stop.stop({ type: 'cancelled', reason: textOf(body['reason']) });
       return {};
+    case 'pause':
+      pauseTurn(item.session, turn);
+      return {};
     default:
       return {};
   }
@@ -78,12 +81,27 @@ export async function actOnTurn(
 
 /**
  * Carries out what somebody outside asks of a graph: it can be stopped, and nothing else.
- * @throws SwarmError 'turn-not-open'
+ * @throws SwarmError 'turn-not-open', 'not-pausable'
  */
 export function actOnGraph({ kind, body }: Pick<InboxItem, 'kind' | 'body'>, stop: StopSignal): JsonValue {
+  if (kind === 'pause') {
+    throw new SwarmError('not-pausable', 'a graph is at work, or a swarm between two turns: it has no step');
+  }
   if (kind !== 'cancel') throw new SwarmError('turn-not-open', 'a graph is at work, which takes no text');
   stop.stop({ type: 'cancelled', reason: textOf(objectOf(body)['reason']) });
   return {};
+}
+
+/** Only a run as a whole pauses: who is below it goes on with it. @throws SwarmError 'turn-not-open', 'not-pausable' */
+function pauseTurn(session: string, { session: { rootId }, stop }: TurnScope): void {
+  if (session !== rootId) {
+    throw new SwarmError(
+      'not-pausable',
+      `${session} belongs to the run of ${rootId}: that one can be paused`,
+    );
+  }
+  if (stop.cause !== undefined || stop.sealed) throw new SwarmError('turn-not-open', 'the turn is over');
+  stop.pauseAfterStep();
 }
 
 /**

@@ -136,6 +136,7 @@ function handleOf(parts: HandleParts): Run<unknown> {
     steer: (text) => run.steer(text),
     cancel: (reason) => run.stop({ type: 'cancelled', reason: reason ?? 'cancelled by the caller' }),
     stopAfterStep: () => run.stopAfterStep(),
+    pause: () => run.pause(),
   };
 }
 

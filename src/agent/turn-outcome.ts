@@ -1,4 +1,4 @@
-import type { Failure, StopReason } from '../ledger/records.ts';
+import type { Failure, PauseReason, StopReason } from '../ledger/records.ts';
 import type { PendingApproval } from '../tools/approvals.ts';
 import type { TurnEnd } from '../turn/close-turn.ts';
 import type { TurnProgress } from '../turn/turn-scope.ts';
@@ -20,7 +20,7 @@ export type TurnOutcome = { readonly steps: number; readonly toolCalls: number; 
   | { readonly type: 'handed-off'; readonly handoff: Handoff }
   | {
       readonly type: 'paused';
-      readonly reason: 'approval' | 'indeterminate';
+      readonly reason: PauseReason;
       readonly approvals: readonly PendingApproval[];
       readonly calls: readonly IndeterminateCall[];
     }

@@ -2,6 +2,7 @@ import type { RunEvent } from '../events/event-schemas.ts';
 import { count, formatCount, formatMs } from './amounts.ts';
 import { type Line, type Style, span } from './line.ts';
 import { outputText } from './output-text.ts';
+import { pauseWords } from './pause-words.ts';
 
 /** What a log of a run says besides its events. */
 export interface EventLineOptions {
@@ -42,7 +43,7 @@ function tellTurn(event: RunEvent): Told | undefined {
     case 'turn.resumed':
       return tell(`turn went on in session ${event.session}`);
     case 'turn.paused':
-      return tell(`turn paused, waits for ${event.data.reason}`, 'warn');
+      return tell(`turn paused, ${pauseWords(event.data.reason)}`, 'warn');
     case 'turn.closed': {
       const { status, error, message, reason } = event.data;
       const why = quote(error === undefined ? reason : `${error.kind}${quote(message)}`);

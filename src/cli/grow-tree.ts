@@ -1,6 +1,7 @@
 import type { RunEvent } from '../events/event-schemas.ts';
 import { growCall } from './grow-call.ts';
 import { growStep } from './grow-step.ts';
+import { pauseWords } from './pause-words.ts';
 import {
   addTotals,
   NO_TOTALS,
@@ -93,7 +94,7 @@ function newTurn(event: RunEvent, id: string): TurnNode {
 function growTurn(turn: TurnNode, event: RunEvent): TurnNode {
   switch (event.type) {
     case 'turn.paused':
-      return { ...turn, state: 'paused', reason: `waits for ${event.data.reason}` };
+      return { ...turn, state: 'paused', reason: pauseWords(event.data.reason) };
     case 'turn.resumed':
       return { ...turn, state: 'running', reason: undefined };
     case 'turn.closed': {

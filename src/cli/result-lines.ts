@@ -72,7 +72,9 @@ function nextLines(result: RunResult<unknown>, place: ResultPlace): readonly Lin
     return [
       ...result.approvals.flatMap((request) => requestLines(request, ledgerOption)),
       ...calls.map((text) => textLine(text)),
-      textLine(`then: ${resume}${result.calls.length > 0 ? ' --indeterminate retry|abandon' : ''}`),
+      textLine(
+        `${result.reason === 'requested' ? 'go on with' : 'then'}: ${resume}${result.calls.length > 0 ? ' --indeterminate retry|abandon' : ''}`,
+      ),
     ];
   }
   return place.isOpen ? [textLine(`the turn is open; go on with: ${resume}`)] : [];

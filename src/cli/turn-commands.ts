@@ -24,6 +24,14 @@ Examples:
 Works from any terminal on the same ledger. Streams and tools are aborted; what was said so far is kept.
 A turn that no process is at work on is given up with "swarmwright abandon".`;
 
+const PAUSE_EXAMPLES = `
+Examples:
+  $ swarmwright pause s-43myth8nbj
+
+Works from any terminal on the same ledger while a turn of the session is at work. Its step and the calls of it
+finish, then the turn stands open until "swarmwright resume". A turn that ends with that step ends. A graph has no
+steps and is not paused; a child pauses with the run it belongs to.`;
+
 const ABANDON_EXAMPLES = `
 Examples:
   $ swarmwright abandon s-43myth8nbj
@@ -38,8 +46,14 @@ Examples:
 
 Tells what processes that ended left open, and runs nothing.`;
 
-/** Adds `steer`, `cancel`, `abandon` and `recover`. */
+/** Adds `steer`, `cancel`, `pause`, `abandon` and `recover`. */
 export function addTurnCommands(program: Command, cli: Cli): void {
+  addTellingCommands(program, cli);
+  addLeftCommands(program, cli);
+}
+
+/** Those for a turn at work. */
+function addTellingCommands(program: Command, cli: Cli): void {
   program
     .command('steer')
     .summary('give a turn at work a text')
@@ -64,6 +78,21 @@ export function addTurnCommands(program: Command, cli: Cli): void {
       await withRuntime(options, ({ runtime }) => runtime.sessions.cancel(session, options.reason));
       await cli.out.say(`cancelled: ${session}`);
     });
+  program
+    .command('pause')
+    .summary('leave a turn at work open after its step')
+    .description('Pauses the turn that is at work in a session once its step and the calls of it are done.')
+    .argument('<session>', 'session')
+    .addOption(ledgerOption())
+    .addHelpText('after', PAUSE_EXAMPLES)
+    .action(async (session: string, options: LedgerOptions) => {
+      await withRuntime(options, ({ runtime }) => runtime.sessions.pause(session));
+      await cli.out.say(`pauses after its step: ${session}`);
+    });
+}
+
+/** Those for a turn that nobody is at work on. */
+function addLeftCommands(program: Command, cli: Cli): void {
   program
     .command('abandon')
     .summary('give up an open turn')

@@ -11,6 +11,7 @@ import { turnStatusSchema } from '../ledger/outcome.ts';
 import {
   approvalScopeSchema,
   auxiliaryRequestSchema,
+  pauseReasonSchema,
   recoveryModeSchema,
   stopReasonSchema,
 } from '../ledger/records.ts';
@@ -77,7 +78,7 @@ export const EVENT_DATA = {
     },
     { input: z.array(userPartSchema) },
   ),
-  'turn.paused': eventData({ reason: z.enum(['approval', 'indeterminate']), open: ids }, none),
+  'turn.paused': eventData({ reason: pauseReasonSchema, open: ids }, none),
   'turn.resumed': eventData({ run: id }, none),
   'turn.closed': eventData(
     {

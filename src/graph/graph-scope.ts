@@ -4,7 +4,7 @@ import type { Lineage } from '../agent/lineage.ts';
 import type { IndeterminateCall } from '../agent/run-result.ts';
 import type { DecideIndeterminate } from '../agent/run-turn-job.ts';
 import type { SessionParts } from '../agent/session-parts.ts';
-import type { NewRecord } from '../ledger/records.ts';
+import type { NewRecord, PauseReason } from '../ledger/records.ts';
 import type { SessionLog } from '../ledger/session-log.ts';
 import type { ChildFacts } from '../ledger/turn-facts.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
@@ -62,7 +62,7 @@ export type RunNested = (parts: SessionParts, request: NestedRequest) => Promise
 /** A work that lies in the ledger until somebody decides. */
 export interface ParkedWork {
   readonly work: string;
-  readonly reason: 'approval' | 'indeterminate';
+  readonly reason: PauseReason;
   readonly approvals: readonly PendingApproval[];
   readonly calls: readonly IndeterminateCall[];
 }

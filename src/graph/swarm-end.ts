@@ -7,7 +7,7 @@ import {
   refusedOutcome,
   type TurnOutcome,
 } from '../agent/turn-outcome.ts';
-import type { Failure } from '../ledger/records.ts';
+import type { Failure, PauseReason } from '../ledger/records.ts';
 import type { TurnFacts } from '../ledger/turn-facts.ts';
 import type { StopCause } from '../turn/stop-signal.ts';
 import { type Next, restSettled, type Waiting, whyLeft } from './between-turns.ts';
@@ -62,7 +62,7 @@ export async function endRun(ending: Ending, outcome: LastOutcome): Promise<Last
     case 'paused':
       await restSettled(ending);
       driver.close('left');
-      return pausedOutcome(ending, outcome.text);
+      return pausedOutcome(ending, outcome.text, outcome.reason);
     case 'left':
       await driver.stopAll({ type: 'detached', reason: outcome.failure.message, code: 'runtime-closed' });
       driver.close('left');
@@ -116,9 +116,11 @@ export async function cutOffEnd(
 async function pausedOutcome(
   { session }: Ending,
   text: string,
+  asked: PauseReason = 'approval',
 ): Promise<Extract<LastOutcome, { readonly type: 'paused' }>> {
   const open = await leftInTree(session.parts.ledger, session.log.identity.session);
-  const reason = open.calls.length > 0 ? 'indeterminate' : 'approval';
+  const found = open.calls.length > 0 ? 'indeterminate' : 'approval';
+  const reason = asked === 'requested' ? asked : found;
   return { type: 'paused', reason, ...open, ...NOTHING, text };
 }
 

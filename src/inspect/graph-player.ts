@@ -1,4 +1,4 @@
-import type { LedgerRecord, RecordOf } from '../ledger/records.ts';
+import type { LedgerRecord, PauseReason, RecordOf } from '../ledger/records.ts';
 import type { Lifecycle, LifecycleHost } from '../lifecycle/lifecycle.ts';
 
 interface PlayedGraph {
@@ -106,7 +106,7 @@ function settle({ machine, active }: PlayedGraph, work: string, status: string):
 }
 
 /** What is under way then lies in the ledger. */
-function pause({ machine, active }: PlayedGraph, reason: 'approval' | 'indeterminate'): void {
+function pause({ machine, active }: PlayedGraph, reason: PauseReason): void {
   for (const work of active) {
     endPass(machine);
     machine.send({ type: 'WORK_SETTLED', work, status: 'parked' });

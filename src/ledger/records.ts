@@ -40,6 +40,11 @@ export const stopReasonSchema = z.enum([
 ]);
 export type StopReason = z.infer<typeof stopReasonSchema>;
 
+/** Whose move it is where a turn stands open: a person's, a decision on an unknown outcome, or whoever asked for it. */
+export const pauseReasonSchema = z.enum(['approval', 'indeterminate', 'requested']);
+/** Why a turn is paused. */
+export type PauseReason = z.infer<typeof pauseReasonSchema>;
+
 /** Modes a tool declares for the time after a crash; see `defineTool`. */
 export const recoveryModeSchema = z.enum(['never_auto_retry', 'replay_safe', 'idempotent', 'reconcile']);
 export type RecoveryMode = z.infer<typeof recoveryModeSchema>;
@@ -101,7 +106,7 @@ export const RECORD_DATA = {
       })
       .optional(),
   }),
-  'turn.paused': z.strictObject({ reason: z.enum(['approval', 'indeterminate']), open: z.array(id) }),
+  'turn.paused': z.strictObject({ reason: pauseReasonSchema, open: z.array(id) }),
   'turn.resumed': z.strictObject({ run: id }),
   'turn.closed': z.strictObject({
     status: turnStatusSchema,

@@ -104,6 +104,36 @@ export async function decide(
   return accepted(decided);
 }
 
+/**
+ * Lets the step under way finish and leaves the turn open. Answered once the pause is a fact; asked again, a longer step
+ * is waited for anew.
+ * @throws SwarmError 'turn-not-open' where the turn ends instead, 'not-pausable', 'ledger-unavailable'
+ */
+export async function pause(
+  ground: CommandGround,
+  session: SessionSummary,
+  body: CommandBody<'pause'>,
+): Promise<Accepted> {
+  const { sessionId, openTurn } = session;
+  const last = (await ground.ledger.read(sessionId)).findLast(isPauseFact);
+  // Asked again after it was carried out.
+  if (openTurn !== undefined && last?.type === 'turn.paused') return accepted(last);
+  await tellOwner(ground, session, { kind: 'pause', id: body.id, body: {} });
+  const fact = await factAfter(ground, sessionId, last?.seq ?? 0, (record) => {
+    // A supervisor that gave way pauses in its next turn.
+    if (record.type === 'turn.closed') return record.data.status !== 'yielded';
+    return record.type === 'turn.paused';
+  });
+  if (fact?.type === 'turn.paused') return accepted(fact);
+  if (fact !== undefined) throw new SwarmError('turn-not-open', 'the turn ended before it was paused');
+  throw new SwarmError('ledger-unavailable', 'the turn was told to pause and has not finished its step yet');
+}
+
+/** The last of these says whether an open turn is paused. */
+function isPauseFact({ type }: LedgerRecord): boolean {
+  return type === 'turn.opened' || type === 'turn.paused' || type === 'turn.resumed';
+}
+
 /** Takes up a turn that nobody is at work on. @throws SwarmError 'nothing-to-resume', 'unknown-agent', ... */
 export async function resume(
   ground: CommandGround,
@@ -177,7 +207,7 @@ function notAtWork(session: string): SwarmError {
 async function tellOwner(
   { ledger, clock }: CommandGround,
   { sessionId, openTurn, owned }: SessionSummary,
-  item: { readonly kind: 'steer' | 'cancel'; readonly id: string; readonly body: JsonObject },
+  item: { readonly kind: 'steer' | 'cancel' | 'pause'; readonly id: string; readonly body: JsonObject },
 ): Promise<void> {
   const { kind, id, body } = item;
   if (!owned || openTurn === undefined) throw notAtWork(sessionId);

@@ -3,7 +3,7 @@ import { isSwarmError, SwarmError } from '../errors.ts';
 import type { Ledger, SessionSummary } from '../ledger/ledger.ts';
 import { NATS_LIMITS } from '../limits.ts';
 import type { Runtime } from '../runtime.ts';
-import { type CommandGround, cancel, decide, query, resume, steer } from './carry-out-command.ts';
+import { type CommandGround, cancel, decide, pause, query, resume, steer } from './carry-out-command.ts';
 import type { NatsMessage } from './client.ts';
 import { COMMAND_BODIES, type CommandReply, encodeMessage, refuse } from './command-messages.ts';
 import { type Connection, openConnection } from './connection.ts';
@@ -174,7 +174,7 @@ class Service {
       case 'query':
         return query(ground, session);
       case 'pause':
-        throw new SwarmError('command-disabled', 'a turn cannot be paused from elsewhere yet');
+        return pause(ground, session, COMMAND_BODIES.pause.parse(body));
     }
   }
 

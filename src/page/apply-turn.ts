@@ -35,7 +35,7 @@ function changeTurn(turn: ActorNode, event: RunEvent): void {
       if (event.data.input !== undefined) turn.facts.input = event.data.input.map(partOf);
       return;
     case 'turn.paused':
-      turn.reason = `waits for ${event.data.reason}`;
+      turn.reason = event.data.reason === 'requested' ? 'as was asked' : `waits for ${event.data.reason}`;
       setState(turn, 'paused', 'waiting');
       return;
     case 'turn.resumed':

@@ -1,5 +1,5 @@
 import type { JsonValue, ToolOutput } from '../ledger/content.ts';
-import type { NewRecord } from '../ledger/records.ts';
+import type { NewRecord, PauseReason } from '../ledger/records.ts';
 import type { BoundTool } from './binding.ts';
 import type { ToolContext } from './tool.ts';
 
@@ -28,9 +28,9 @@ export class RuntimeToolResult {
 
 /** What a tool returns whose sessions go on elsewhere or later: its call has no outcome yet and stays open. */
 export class StaysOpen {
-  readonly reason: 'approval' | 'indeterminate' | 'left';
+  readonly reason: PauseReason | 'left';
 
-  constructor(reason: 'approval' | 'indeterminate' | 'left') {
+  constructor(reason: PauseReason | 'left') {
     this.reason = reason;
   }
 }

@@ -1,6 +1,13 @@
 import { SwarmError } from '../errors.ts';
 import type { JsonValue } from '../ledger/content.ts';
-import type { Failure, NewRecord, RecordData, StopReason, TurnStatus } from '../ledger/records.ts';
+import type {
+  Failure,
+  NewRecord,
+  PauseReason,
+  RecordData,
+  StopReason,
+  TurnStatus,
+} from '../ledger/records.ts';
 import { measureDiscovery } from '../tools/measure-discovery.ts';
 import { endLeftStep } from './left-step.ts';
 import { exceededRecord } from './run-budget.ts';
@@ -18,7 +25,7 @@ export type TurnEnd =
       /** The output of an agent that has one, parsed. */
       readonly value?: unknown;
     }
-  | { readonly type: 'paused'; readonly reason: 'approval' | 'indeterminate' }
+  | { readonly type: 'paused'; readonly reason: PauseReason }
   /** Open in the ledger and gone from this process. */
   | { readonly type: 'detached'; readonly failure: Failure };
 

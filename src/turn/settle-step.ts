@@ -37,12 +37,13 @@ export type CallsEnd =
  * @throws SwarmError of the first commit that failed
  */
 export async function settleStep(scope: TurnScope, step: StepCalls): Promise<CallsEnd> {
-  const { entered: before, fresh: now, last } = inOrder(scope, step);
+  const order = inOrder(scope, step);
   const slots = createCallSlots(
     scope.plan.limits.toolConcurrency,
     () => scope.steering.size > 0 || scope.stop.signal.aborted,
   );
-  const watch = createParkWatch(scope, slots, new Set([...before, ...now].map(({ callId }) => callId)));
+  const together = [...order.entered, ...order.fresh];
+  const watch = createParkWatch(scope, slots, new Set(together.map(({ callId }) => callId)));
   const settlement = settlementScope(scope, step, { slots, watch });
   const settle = (call: CallFacts) =>
     settleOne(call, settlement, step).then(
@@ -57,20 +58,37 @@ export async function settleStep(scope: TurnScope, step: StepCalls): Promise<Cal
         return { type: 'broken', error };
       },
     );
-  const entered = await settleEntered(before, scope, settle);
+  try {
+    return await settleInOrder(scope, step, { order, settle });
+  } finally {
+    watch.close();
+  }
+}
+
+interface Settling {
+  readonly order: OrderedCalls;
+  readonly settle: (call: CallFacts) => Promise<Settled>;
+}
+
+async function settleInOrder(
+  scope: TurnScope,
+  step: StepCalls,
+  { order, settle }: Settling,
+): Promise<CallsEnd> {
+  const entered = await settleEntered(order.entered, scope, settle);
   if (entered.some(isLost)) {
     // From here on the turn pauses: a stop that comes now finds nothing to stop.
     scope.stop.seal();
     return callsEnd(entered, step);
   }
-  const settled = [...entered, ...(await Promise.all(now.map(settle)))];
+  const settled = [...entered, ...(await Promise.all(order.fresh.map(settle)))];
   const results = isStopped(scope) ? await stopSessions(scope, settled, settle) : settled;
   if (results.some(isOpen)) {
     // From here on the turn pauses. One that stays open may still need it: nobody takes over before it has its result.
     scope.stop.seal();
     return callsEnd(results, step);
   }
-  for (const call of last) results.push(await settle(call));
+  for (const call of order.last) results.push(await settle(call));
   return callsEnd(results, step);
 }
 
@@ -192,15 +210,17 @@ interface ParkWatch {
   settled(callId: string): void;
   /** A fact of the call could not be made durable: whatever a person decides, the turn will not go on here. */
   broken(callId: string): void;
+  /** Every call has been waited for. */
+  close(): void;
 }
 
 /**
- * Lets go of the parked calls as soon as nothing else of the step runs: with `onApproval: 'pause'`, and where
- * the turn is broken.
+ * Lets go of the parked calls as soon as nothing else of the step runs: with `onApproval: 'pause'`, where the turn
+ * is to pause, and where it is broken.
  */
 function createParkWatch(scope: TurnScope, slots: CallSlots, open: Set<string>): ParkWatch {
   const { approvals, run, stop } = scope;
-  let letsGo = run.onApproval === 'pause';
+  let letsGo = run.onApproval === 'pause' || stop.pauses;
   const check = () => {
     // A stop has its own end for each of them.
     if (!letsGo || approvals.openCount === 0 || stop.signal.aborted) return;
@@ -210,6 +230,11 @@ function createParkWatch(scope: TurnScope, slots: CallSlots, open: Set<string>):
     slots.detach();
     approvals.detach();
   };
+  const pauses = () => {
+    letsGo = true;
+    check();
+  };
+  stop.pausesSignal.addEventListener('abort', pauses, { once: true });
   return {
     parked: check,
     settled(callId) {
@@ -221,6 +246,7 @@ function createParkWatch(scope: TurnScope, slots: CallSlots, open: Set<string>):
       open.delete(callId);
       check();
     },
+    close: () => stop.pausesSignal.removeEventListener('abort', pauses),
   };
 }
 

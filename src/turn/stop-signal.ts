@@ -23,8 +23,13 @@ export interface StopSignal {
   readonly afterStep: boolean;
   /** Aborts when `afterStep` is set: what only waits for a further attempt need not wait. */
   readonly afterStepSignal: AbortSignal;
+  /** Leaves the turn open after the step under way, unless it ends there. */
+  readonly pauses: boolean;
+  /** Aborts when `pauses` is set: a call that only waits for a person is not waited for any more. */
+  readonly pausesSignal: AbortSignal;
   stop(cause: StopCause): void;
   stopAfterStep(): void;
+  pauseAfterStep(): void;
   /** The end is being written: what comes now is too late. */
   readonly sealed: boolean;
   seal(): void;
@@ -33,6 +38,7 @@ export interface StopSignal {
 export function createStopSignal(onStop: (cause: StopCause) => void, onAfterStep: () => void): StopSignal {
   const controller = new AbortController();
   const afterStep = new AbortController();
+  const pauses = new AbortController();
   let cause: StopCause | undefined;
   let sealed = false;
   return {
@@ -44,6 +50,10 @@ export function createStopSignal(onStop: (cause: StopCause) => void, onAfterStep
       return afterStep.signal.aborted;
     },
     afterStepSignal: afterStep.signal,
+    get pauses() {
+      return pauses.signal.aborted;
+    },
+    pausesSignal: pauses.signal,
     stop(next) {
       if (sealed) return;
       if (cause !== undefined && RANK[next.type] <= RANK[cause.type]) return;
@@ -55,6 +65,9 @@ export function createStopSignal(onStop: (cause: StopCause) => void, onAfterStep
       if (afterStep.signal.aborted) return;
       onAfterStep();
       afterStep.abort();
+    },
+    pauseAfterStep() {
+      pauses.abort();
     },
     get sealed() {
       return sealed;

@@ -1,5 +1,5 @@
 import type { TurnEvent } from '../../machines/turn.ts';
-import type { Failure, NewRecord, StopReason } from '../ledger/records.ts';
+import type { Failure, NewRecord, PauseReason, StopReason } from '../ledger/records.ts';
 import type { CallFacts } from '../ledger/turn-facts.ts';
 import type { BoundTool } from '../tools/binding.ts';
 import type { IndeterminateDecision } from '../tools/reconcile-call.ts';
@@ -7,7 +7,7 @@ import { readHistory } from './build-request.ts';
 import { breakTurn, closeTurn, finishTurn, type TurnEnd } from './close-turn.ts';
 import { sitOutBackoff } from './left-step.ts';
 import { recoverOverflow } from './overflow-recovery.ts';
-import { type CallsEnd, settleStep } from './settle-step.ts';
+import { settleStep } from './settle-step.ts';
 import type { StepEnd } from './step-end.ts';
 import type { ReopenedStep } from './step-runner.ts';
 import type { StopCause } from './stop-signal.ts';
@@ -184,8 +184,13 @@ async function settle(scope: TurnScope, step: AnsweredStep): Promise<Next> {
   return pause(scope, calls);
 }
 
-async function pause(scope: TurnScope, calls: Extract<CallsEnd, { type: 'paused' }>): Promise<Next> {
-  const { reason, open } = calls;
+interface Pause {
+  readonly reason: PauseReason;
+  /** Calls that have no result yet. */
+  readonly open: readonly string[];
+}
+
+async function pause(scope: TurnScope, { reason, open }: Pause): Promise<Next> {
   // Also those that were never handed in again, and whoever waits for that to decide on them.
   scope.approvals.detach();
   await scope.session.log.commit([
@@ -195,6 +200,19 @@ async function pause(scope: TurnScope, calls: Extract<CallsEnd, { type: 'paused'
   scope.steering.close('the turn is paused; the text stays queued').resolve();
   scope.machine.send({ type: 'PAUSED', reason });
   return end({ type: 'paused', reason });
+}
+
+/** Somebody asked for a pause, and the turn has another step to take. */
+function pauseBetweenSteps(scope: TurnScope): Promise<Next> {
+  // From here on the turn pauses: a stop that comes now finds nothing to stop.
+  scope.stop.seal();
+  return pause(scope, { reason: 'requested', open: [] });
+}
+
+/** Where there is no step left to take, the turn ends by its limit, paused or not. */
+function hasStepLeft({ machine }: TurnScope): boolean {
+  const { stepIndex, maxSteps } = machine.context;
+  return maxSteps === null || stepIndex < maxSteps;
 }
 
 async function decide(scope: TurnScope, step: AnsweredStep): Promise<Next> {
@@ -214,6 +232,7 @@ async function decide(scope: TurnScope, step: AnsweredStep): Promise<Next> {
   const stopped = scope.stop.cause;
   if (stopped !== undefined) return end(await closeTurn(scope, stopped));
   if (!goesOn || scope.stop.afterStep) return finish(scope, step, output);
+  if (scope.stop.pauses && hasStepLeft(scope)) return pauseBetweenSteps(scope);
   scope.machine.send({ type: 'CONTINUE' });
   return { type: 'project' };
 }

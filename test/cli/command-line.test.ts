@@ -10,6 +10,7 @@ const COMMANDS = [
   'approvals ls',
   'steer',
   'cancel',
+  'pause',
   'abandon',
   'recover',
   'sessions ls',

@@ -138,6 +138,21 @@ describe('a turn at work', SLOW, () => {
     expect(stdout).toMatch(/^cancelled: wrong branch/m);
   });
 
+  it('is paused by pause from another process, and resumed', async () => {
+    await using place = await openWorkplace([reply().call('hold', { gate: 'a' }), reply().text('Done.')]);
+    const run = place.start(RUN);
+    const session = sessionIn((await run.line(/began in session/)) ?? '');
+    await place.gates.gate('a').reached;
+    const asked = await place.run(['pause', session]);
+    expect(asked).toMatchObject({ code: 0, stdout: `pauses after its step: ${session}\n` });
+    place.gates.gate('a').open();
+    const { code, stdout } = await run.ended;
+    expect(code).toBe(3);
+    expect(stdout).toMatch(/^paused: requested/m);
+    expect(stdout).toMatch(new RegExp(`^go on with: swarmwright resume .* ${session}`, 'm'));
+    expect(await place.run(['resume', RUN[1] ?? '', session])).toMatchObject({ code: 0 });
+  });
+
   it('keeps its session from a run in another process', async () => {
     await using place = await openWorkplace([reply().call('hold', { gate: 'a' }), reply().text('Done.')]);
     const run = place.start(RUN);
@@ -157,6 +172,7 @@ describe('a turn at work', SLOW, () => {
     for (const words of [
       ['steer', session, 'hello'],
       ['cancel', session],
+      ['pause', session],
     ]) {
       const { code, stderr } = await place.run(words);
       expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('turn-not-open') });

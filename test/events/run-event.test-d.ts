@@ -23,7 +23,9 @@ it('types content as absent or there, and digests by the same names', () => {
 });
 
 it('types the facts of events without content', () => {
-  expectTypeOf<EventData<'turn.paused'>['reason']>().toEqualTypeOf<'approval' | 'indeterminate'>();
+  expectTypeOf<EventData<'turn.paused'>['reason']>().toEqualTypeOf<
+    'approval' | 'indeterminate' | 'requested'
+  >();
   expectTypeOf<EventData<'turn.resumed'>['run']>().toEqualTypeOf<string>();
 });
 
