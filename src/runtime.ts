@@ -1,11 +1,10 @@
 import { abandonTurn } from './agent/abandon-turn.ts';
-import { type Approvals, createApprovals, postToOwner } from './agent/approvals.ts';
+import { type Approvals, createApprovals } from './agent/approvals.ts';
 import { type ClientTools, clientSources } from './agent/client-tools.ts';
 import { type Agent, type AnyAgent, isAgent } from './agent/define-agent.ts';
 import { type ForkOptions, forkRun } from './agent/fork-run.ts';
 import { takeUpJob } from './agent/handoff-chain.ts';
 import { rootLineage } from './agent/lineage.ts';
-import { checkMessage, type SessionMessage } from './agent/message-turn.ts';
 import { checkOptions } from './agent/option-checks.ts';
 import { reachableAgents } from './agent/reachable-agents.ts';
 import type { Run } from './agent/run.ts';
@@ -13,9 +12,9 @@ import { inputParts, type RunInput } from './agent/run-input.ts';
 import { type DecideIndeterminate, inputJob } from './agent/run-turn-job.ts';
 import { RuntimeCore } from './agent/runtime-core.ts';
 import type { RuntimeOptions } from './agent/runtime-options.ts';
-import { actOnGraph, actOnTurn } from './agent/session-inbox.ts';
 import { identityOf, withSession } from './agent/session-task.ts';
 import { withinTree } from './agent/session-tree.ts';
+import { createSessions, type Sessions } from './agent/sessions.ts';
 import { type RunOptions, type RunSettings, startRun } from './agent/start-run.ts';
 import { isSwarmError, SwarmError } from './errors.ts';
 import type { SinkStats } from './events/outbox.ts';
@@ -23,9 +22,8 @@ import { type AnyGraph, type Graph, isGraph } from './graph/define-graph.ts';
 import { type AnySwarm, isSwarm, type Swarm } from './graph/define-swarm.ts';
 import { resumeGraph, startGraph } from './graph/run-graph.ts';
 import { resumeSwarm, startSwarm } from './graph/run-swarm.ts';
-import type { JsonObject } from './ledger/content.ts';
 import type { SessionSummary } from './ledger/ledger.ts';
-import type { LedgerRecord, SessionIdentity } from './ledger/records.ts';
+import type { SessionIdentity } from './ledger/records.ts';
 import { type RecoveryReport, reportOf } from './ledger/recovery.ts';
 import type { HookStats } from './lifecycle/hook-stats.ts';
 import type { InspectedRuntime } from './lifecycle/inspector.ts';
@@ -38,30 +36,6 @@ export type ResumeOptions = Omit<RunSettings, 'sessionId'> & {
   /** What becomes of calls that were entered and whose outcome is unknown. Default `block`: nothing. */
   readonly indeterminate?: DecideIndeterminate;
 };
-
-/** Stored sessions, and messages to those at work in any process on the ledger. */
-export interface Sessions {
-  list(filter?: { readonly root?: string }): Promise<readonly SessionSummary[]>;
-  /** All facts of a session, JSON-safe. Empty for an unknown one. */
-  read(sessionId: string): Promise<readonly LedgerRecord[]>;
-  /** Gives the turn under way a text. @throws SwarmError 'unknown-session', 'turn-not-open', 'ledger-unavailable' */
-  steer(sessionId: string, text: string): Promise<void>;
-  /**
-   * Gives the turn under way of a session, a child's too, a message from another agent or program; its model is told
-   * who says it. Resolves when it is durable.
-   * @throws SwarmError 'invalid-input', 'mailbox-full', 'unknown-session', 'turn-not-open', 'ledger-unavailable'
-   */
-  send(sessionId: string, message: SessionMessage): Promise<void>;
-  /** Stops the turn under way. @throws SwarmError 'unknown-session', 'turn-not-open', 'ledger-unavailable' */
-  cancel(sessionId: string, reason?: string): Promise<void>;
-  /**
-   * Asks the turn under way of a root session to pause after its step, as `run.pause` does. Resolves once the turn is
-   * told; the fact `turn.paused` follows when the step and its calls are done.
-   * @throws SwarmError 'not-pausable' for a graph and for a session below another, 'unknown-session', 'turn-not-open',
-   * 'ledger-unavailable'
-   */
-  pause(sessionId: string): Promise<void>;
-}
 
 /** Runs agents: owns their machines, sessions and events in this process. */
 export interface Runtime extends AsyncDisposable {
@@ -351,51 +325,4 @@ async function abandonSession(core: RuntimeCore, sessionId: string, reason: stri
       await core.registry.find(sessionId)?.settled();
     },
   });
-}
-
-function createSessions(core: RuntimeCore): Sessions {
-  return {
-    async list(filter) {
-      return (await core.ledger).sessions(filter?.root);
-    },
-    async read(sessionId) {
-      return (await core.ledger).read(sessionId);
-    },
-    steer: (sessionId, text) => tellTurn(core, sessionId, 'steer', { text }),
-    async send(sessionId, message) {
-      checkMessage(message);
-      await tellTurn(core, sessionId, 'message', { from: message.from, text: message.text });
-    },
-    cancel: (sessionId, reason) => tellTurn(core, sessionId, 'cancel', { reason: reason ?? 'cancelled' }),
-    pause: (sessionId) => tellTurn(core, sessionId, 'pause', {}),
-  };
-}
-
-/** Tells the turn under way of a session something, in this process or in the one that owns it. */
-async function tellTurn(
-  core: RuntimeCore,
-  session: string,
-  kind: 'steer' | 'cancel' | 'message' | 'pause',
-  body: JsonObject,
-): Promise<void> {
-  const actor = core.registry.find(session);
-  if (actor?.graph !== undefined) {
-    actOnGraph({ kind, body }, actor.graph);
-    return;
-  }
-  const turn = actor?.turn;
-  if (turn !== undefined) {
-    await actOnTurn({ id: core.ids.next('inbox'), session, kind, body }, turn, {
-      ids: core.ids,
-      steeringQueue: core.limits.steeringQueue,
-    });
-    return;
-  }
-  const ledger = await core.ledger;
-  await identityOf(ledger, session);
-  const summary = (await ledger.sessions()).find((one) => one.sessionId === session);
-  if (summary?.owned !== true) {
-    throw new SwarmError('turn-not-open', `no turn of the session ${session} is at work`);
-  }
-  await postToOwner(core, ledger, { session, kind, body });
 }

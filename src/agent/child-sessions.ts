@@ -78,7 +78,8 @@ export type ChildEnd = ChildCounts &
     | { readonly type: 'lost'; readonly failure: Failure }
   );
 
-interface ChildCounts {
+/** What a child came to in numbers, and where its end stands. */
+export interface ChildCounts {
   /** Of the child and everything below it, so far. */
   readonly usage: RunUsage;
   readonly steps: number;
@@ -160,13 +161,19 @@ interface ChildParts {
 async function endOf(parts: SessionParts, outcome: LastOutcome, child: ChildParts): Promise<ChildEnd> {
   const { work, owner, usage } = child;
   const session = owner.lastSession ?? work.request.identity.session;
-  const { steps, toolCalls, text } = outcome;
+  const { steps, toolCalls } = outcome;
   const counts: ChildCounts = {
     usage: usageOf(usage),
     steps: work.steps + owner.before.steps + steps,
     toolCalls: work.toolCalls + owner.before.toolCalls + toolCalls,
     last: { session, head: await parts.ledger.head(session) },
   };
+  return childEndOf(outcome, counts);
+}
+
+/** What an outcome is to whoever asked for the child, with the counts of all of it. */
+export function childEndOf(outcome: LastOutcome, counts: ChildCounts): ChildEnd {
+  const { text } = outcome;
   switch (outcome.type) {
     case 'completed':
       return { type: 'completed', output: outcome.output, text, ...counts };

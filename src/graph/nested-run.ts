@@ -1,5 +1,5 @@
 import { ChildOwner } from '../agent/child-owner.ts';
-import type { ChildEnd } from '../agent/child-sessions.ts';
+import { type ChildEnd, childEndOf } from '../agent/child-sessions.ts';
 import { createRestartBudget } from '../agent/restart-budget.ts';
 import { usageOf } from '../agent/run-result.ts';
 import type { SessionJob, SessionParts } from '../agent/session-parts.ts';
@@ -94,22 +94,6 @@ async function countBefore(
 }
 
 function endOf(outcome: LastOutcome, usage: UsageMeter, last: ChildEnd['last']): ChildEnd {
-  const { steps, toolCalls, text } = outcome;
-  const counts = { usage: usageOf(usage), steps, toolCalls, last };
-  switch (outcome.type) {
-    case 'completed':
-      return { type: 'completed', output: outcome.output, text, ...counts };
-    case 'failed':
-      return { type: 'failed', failure: outcome.failure, text, ...counts };
-    case 'cancelled':
-      return { type: 'cancelled', reason: outcome.reason, text, ...counts };
-    case 'paused': {
-      const { reason, approvals, calls } = outcome;
-      return { type: 'paused', reason, approvals, calls, ...counts };
-    }
-    case 'left': {
-      const type = outcome.failure.kind === 'runtime-closed' ? 'left' : 'lost';
-      return { type, failure: outcome.failure, ...counts };
-    }
-  }
+  const { steps, toolCalls } = outcome;
+  return childEndOf(outcome, { usage: usageOf(usage), steps, toolCalls, last });
 }
