@@ -40,9 +40,8 @@ describe('scopes of parent and child', () => {
       ],
       { name: 'lead', tools, agents: [one.agent, two.agent] },
     );
-    const { runtime, ledger } = await playSwarm();
-    const run = runtime.run(lead.agent, 'Go.');
-    await run.result;
+    const { runtime } = await playSwarm();
+    await runtime.run(lead.agent, 'Go.').result;
     expect(spy.entries.map(({ id }) => id)).toEqual(['a']);
     expect(lastResults(two.model, 1)[0]).toContain('was not loaded');
     expect(lastResults(lead.model, 2)[0]).toContain('was not loaded');
@@ -51,11 +50,34 @@ describe('scopes of parent and child', () => {
       'ask_one',
       'ask_two',
     ]);
-    // T19: the transcript of the parent is its own messages and one result for each child.
+  });
+
+  it('T19 keep transcripts of their own: a parent has its messages and one result for each child', async () => {
+    const spy = createToolSpy();
+    const tools = [spy.tool('zap')];
+    const childOf = (name: string) =>
+      scriptedAgent(
+        [reply().text(`${name} thinks.`).call('zap', { id: name }), reply().text(`${name} ends.`)],
+        {
+          name,
+          tools,
+        },
+      );
+    const [one, two] = [childOf('one'), childOf('two')];
+    const lead = scriptedAgent(
+      [reply().call('ask_one', { task: 'x' }).call('ask_two', { task: 'y' }), reply().text('Done.')],
+      { name: 'lead', agents: [one.agent, two.agent] },
+    );
+    const { runtime, ledger } = await playSwarm();
+    const run = runtime.run(lead.agent, 'Go.');
+    await run.result;
     const own = await ledger.read(run.sessionId);
-    expect(own.filter(({ type }) => type === 'assistant.message')).toHaveLength(3);
+    expect(own.filter(({ type }) => type === 'assistant.message')).toHaveLength(2);
     expect(own.every(({ session, agent }) => session === run.sessionId && agent === 'lead')).toBe(true);
-    expect(JSON.stringify(lead.model.requests[1]?.messages)).not.toContain('zap a');
+    expect(lastResults(lead.model, 1)).toEqual(['one ends.', 'two ends.']);
+    for (const { messages } of lead.model.requests) expect(JSON.stringify(messages)).not.toContain('thinks');
+    for (const { messages } of one.model.requests) expect(JSON.stringify(messages)).not.toContain('two');
+    for (const { messages } of two.model.requests) expect(JSON.stringify(messages)).not.toContain('one');
   });
 
   it('give a child the context of the caller, and its own loop gate', async () => {
