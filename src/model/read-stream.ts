@@ -47,14 +47,24 @@ export function createStepStream(source: StepSource, options: StepOptions): Step
   };
 }
 
-const ABORTED = Symbol('aborted');
 const DONE: IteratorResult<StepEvent, undefined> = { done: true, value: undefined };
 /** One reason for all steps: making an error takes longer than reading a part. */
 const STEP_OVER = new DOMException('the step is over', 'AbortError');
 
 const ignore = () => {};
 
-/** Owns the connection of one step. Every way out ends in `#settle`, which leaves nothing behind. */
+/** Who asked for the next event. */
+interface Asker {
+  resolve(result: IteratorResult<StepEvent, undefined>): void;
+  reject(fault: unknown): void;
+}
+
+type Parts = ReadableStreamDefaultReader<StreamPart>;
+
+/**
+ * Owns the connection of one step. Every way out ends in `#settle`, which leaves nothing behind. Callbacks, no async
+ * function: a part takes two promises, that of the reader and that of who asked.
+ */
 class StepReader implements AsyncIterator<StepEvent, undefined> {
   readonly outcome: Promise<StepOutcome>;
   readonly #source: StepSource;
@@ -63,13 +73,15 @@ class StepReader implements AsyncIterator<StepEvent, undefined> {
   readonly #controller = new AbortController();
   readonly #resolve: (outcome: StepOutcome) => void;
   readonly #onSignal = () => this.#interrupt();
-  /** Resolves the wait of the moment when the step is aborted: a model that ignores its signal holds nothing up. */
-  #wake: () => void = ignore;
-  #parts: ReadableStreamDefaultReader<StreamPart> | undefined;
+  readonly #onPart = (result: Awaited<ReturnType<Parts['read']>>) => this.#read(result);
+  readonly #onFault = (error: unknown) => this.#fail(error, 'stream');
+  #asker: Asker | undefined;
+  #parts: Parts | undefined;
+  /** The response was read to its end: nothing of it is left to be given up. */
+  #isDrained = false;
   #contentType: string | undefined;
   #state: 'new' | 'open' | 'ended' | 'settled' = 'new';
   #ending: Ending | undefined;
-  #isBusy = false;
   #shownWarnings = 0;
 
   constructor(source: StepSource, options: StepOptions) {
@@ -80,62 +92,84 @@ class StepReader implements AsyncIterator<StepEvent, undefined> {
     this.#resolve = resolve;
   }
 
-  async next(): Promise<IteratorResult<StepEvent, undefined>> {
-    if (this.#isBusy)
-      throw new SwarmError('stream-misuse', 'the next event of a step was asked for twice at once');
-    this.#isBusy = true;
-    try {
-      return await this.#advance();
-    } catch (fault) {
-      // Only what the caller handed in can throw here.
-      this.#settle();
-      throw fault;
-    } finally {
-      this.#isBusy = false;
-    }
+  next(): Promise<IteratorResult<StepEvent, undefined>> {
+    return new Promise((resolve, reject) => {
+      if (this.#asker !== undefined)
+        throw new SwarmError('stream-misuse', 'the next event of a step was asked for twice at once');
+      this.#asker = { resolve, reject };
+      if (this.#state === 'new') this.#open();
+      else this.#advance();
+    });
   }
 
   return(): Promise<IteratorResult<StepEvent, undefined>> {
-    this.#settle();
+    this.#stop();
     return Promise.resolve(DONE);
   }
 
-  async #advance(): Promise<IteratorResult<StepEvent, undefined>> {
-    if (this.#state === 'new') await this.#open();
-    for (;;) {
-      const warning = this.#fold.warnings[this.#shownWarnings];
-      if (warning !== undefined && this.#state !== 'settled') {
-        this.#shownWarnings++;
-        return { done: false, value: { type: 'warning', message: warning } };
-      }
-      if (this.#state !== 'open') {
-        this.#settle();
-        return DONE;
-      }
-      const event = await this.#read();
-      if (event !== undefined) return { done: false, value: event };
+  /** Answers who asked with what there is, or asks for the next part. */
+  #advance(): void {
+    const warning = this.#fold.warnings[this.#shownWarnings];
+    if (warning !== undefined && this.#state !== 'settled') {
+      this.#shownWarnings++;
+      this.#answer({ done: false, value: { type: 'warning', message: warning } });
+    } else if (this.#state !== 'open' || this.#parts === undefined || this.#options.signal.aborted) {
+      this.#stop();
+    } else {
+      this.#parts.read().then(this.#onPart, this.#onFault);
     }
   }
 
-  async #open(): Promise<void> {
+  #answer(result: IteratorResult<StepEvent, undefined>): void {
+    const asker = this.#asker;
+    this.#asker = undefined;
+    asker?.resolve(result);
+  }
+
+  /** Nothing more is read. */
+  #stop(): void {
+    this.#guarded(() => {
+      this.#settle();
+      this.#answer(DONE);
+    });
+  }
+
+  /** Only what the caller handed in can throw: whoever asked hears of it. */
+  #guarded(work: () => void): void {
+    try {
+      work();
+    } catch (fault) {
+      const asker = this.#asker;
+      this.#asker = undefined;
+      this.#settle();
+      asker?.reject(fault);
+    }
+  }
+
+  #open(): void {
     const { signal } = this.#options;
-    if (signal.aborted) return this.#settle();
+    if (signal.aborted) {
+      this.#stop();
+      return;
+    }
     this.#state = 'open';
     signal.addEventListener('abort', this.#onSignal, { once: true });
     for (const warning of this.#source.warnings) warn(this.#fold, warning);
-    try {
-      const opening = Promise.resolve(this.#source.start(this.#controller.signal));
-      const result = await this.#raced(opening);
-      if (result === ABORTED) {
-        // A model that answers after all: nobody is left to read it.
-        opening.then((late) => late.stream.cancel(STEP_OVER).catch(ignore), ignore);
-        return this.#settle();
-      }
-      this.#parts = result.stream.getReader();
-      this.#readHeaders(result.response?.headers ?? {});
-    } catch (error) {
-      this.#fail(error, 'connect');
+    const opening = new Promise<StreamResult>((resolve) =>
+      resolve(this.#source.start(this.#controller.signal)),
+    );
+    opening.then((result) => this.#opened(result)).catch((error) => this.#fail(error, 'connect'));
+  }
+
+  #opened(result: StreamResult): void {
+    if (this.#state !== 'open') {
+      // A model that answers after all: nobody is left to read it.
+      result.stream.cancel(STEP_OVER).catch(ignore);
+      return;
     }
+    this.#parts = result.stream.getReader();
+    this.#readHeaders(result.response?.headers ?? {});
+    this.#advance();
   }
 
   #readHeaders(headers: { readonly [name: string]: string }): void {
@@ -144,26 +178,23 @@ class StepReader implements AsyncIterator<StepEvent, undefined> {
     if (requestId !== undefined) this.#fold.response.requestId = requestId;
   }
 
-  async #read(): Promise<StepEvent | undefined> {
-    const parts = this.#parts;
-    if (parts === undefined) return undefined;
-    let result: Awaited<ReturnType<typeof parts.read>> | typeof ABORTED;
-    try {
-      result = await this.#raced(parts.read());
-    } catch (error) {
-      this.#fail(error, 'stream');
-      return undefined;
-    }
-    if (result === ABORTED || this.#state !== 'open') {
-      this.#settle();
-      return undefined;
-    }
-    if (result.done) {
-      this.#end('stream');
-      return undefined;
-    }
+  #read({ done, value }: Awaited<ReturnType<Parts['read']>>): void {
+    if (this.#state !== 'open') return;
+    this.#guarded(() => {
+      const event = done ? this.#drained() : this.#part(value);
+      if (event === undefined) this.#advance();
+      else this.#answer({ done: false, value: event });
+    });
+  }
+
+  #drained(): undefined {
+    this.#isDrained = true;
+    this.#end('stream');
+  }
+
+  #part(part: StreamPart): StepEvent | undefined {
     this.#options.onActivity?.();
-    const event = this.#take(result.value);
+    const event = this.#take(part);
     if (this.#fold.warnings.length > this.#shownWarnings) this.#cleanWarnings();
     if (this.#fold.fault !== undefined) this.#end('stream');
     return event;
@@ -193,9 +224,13 @@ class StepReader implements AsyncIterator<StepEvent, undefined> {
   }
 
   #fail(error: unknown, phase: 'connect' | 'stream'): void {
-    // With its end received a response is whole, whatever becomes of the connection.
-    if (this.#fold.finish === undefined) this.#fold.error ??= { error };
-    this.#end(phase);
+    if (this.#state !== 'open') return;
+    this.#guarded(() => {
+      // With its end received a response is whole, whatever becomes of the connection.
+      if (this.#fold.finish === undefined) this.#fold.error ??= { error };
+      this.#end(phase);
+      this.#advance();
+    });
   }
 
   #end(phase: 'connect' | 'stream'): void {
@@ -214,17 +249,10 @@ class StepReader implements AsyncIterator<StepEvent, undefined> {
     this.#release();
   }
 
+  /** A model that ignores its signal holds nothing up. */
   #interrupt(): void {
     this.#controller.abort(STEP_OVER);
-    this.#wake();
-  }
-
-  #raced<T>(promise: PromiseLike<T>): Promise<T | typeof ABORTED> {
-    return new Promise((resolve, reject) => {
-      this.#wake = () => resolve(ABORTED);
-      if (this.#controller.signal.aborted) resolve(ABORTED);
-      promise.then(resolve, reject);
-    });
+    if (this.#asker !== undefined) this.#stop();
   }
 
   #settle(): void {
@@ -237,10 +265,11 @@ class StepReader implements AsyncIterator<StepEvent, undefined> {
 
   #release(): void {
     this.#options.signal.removeEventListener('abort', this.#onSignal);
-    this.#parts?.cancel(STEP_OVER).catch(ignore);
+    if (!this.#isDrained) {
+      this.#parts?.cancel(STEP_OVER).catch(ignore);
+      this.#controller.abort(STEP_OVER);
+    }
     this.#parts = undefined;
-    this.#interrupt();
-    this.#wake = ignore;
   }
 
   #outcomeOf(ending: Ending | undefined): StepOutcome {
