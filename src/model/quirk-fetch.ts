@@ -2,6 +2,11 @@ import { RESPONSE_LIMITS } from '../limits.ts';
 import { createLineGate, type LineGate, type LineOptions } from './sse-lines.ts';
 
 type Fetch = typeof globalThis.fetch;
+type BodyReader = ReadableStreamDefaultReader<Uint8Array>;
+type Piece = Awaited<ReturnType<BodyReader['read']>>;
+
+const END: Piece = { done: true, value: undefined };
+const ignore = () => {};
 
 export interface QuirkFetchOptions extends LineOptions {
   readonly fetch: Fetch | undefined;
@@ -28,8 +33,10 @@ export function createQuirkFetch(options: QuirkFetchOptions): QuirkFetch {
     if (body === null) return response;
     const onActivity = init?.signal ? watchers.get(init.signal) : undefined;
     const gate = response.ok ? createLineGate(options) : createHead(RESPONSE_LIMITS.maxErrorBytes);
-    const { status, statusText, headers } = response;
-    return new Response(through(body, gate, onActivity), { status, statusText, headers });
+    const reader = gatedReader(body.getReader(), gate, onActivity);
+    // Whoever takes another way to the bytes finds the body locked.
+    Object.defineProperty(body, 'getReader', { value: () => reader });
+    return response;
   };
   return { fetch: quirkFetch, watch: (signal, onActivity) => void watchers.set(signal, onActivity) };
 }
@@ -51,40 +58,36 @@ function createHead(maxBytes: number): EndingGate {
   };
 }
 
-/** One layer only, pulled by its reader: a transform stream costs several times as much for each piece. */
-function through(
-  body: ReadableStream<Uint8Array>,
-  gate: EndingGate,
-  onActivity: (() => void) | undefined,
-): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
-  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
-    for (;;) {
-      const { done, value } = await reader.read();
-      const passed = done ? gate.rest() : take(gate, value, reader);
-      if (passed !== undefined && passed !== null && passed.byteLength > 0) controller.enqueue(passed);
-      if (!done) onActivity?.();
-      if (passed === null) await reader.cancel();
-      if (done || passed === null) controller.close();
-      if (done || passed !== undefined) return;
-    }
+/**
+ * What reads the body through the gate. No stream of its own: one layer of those takes as much for each piece as all
+ * that is done with it here.
+ */
+function gatedReader(reader: BodyReader, gate: EndingGate, onActivity: (() => void) | undefined): BodyReader {
+  let isOver = false;
+  const read = (): Promise<Piece> => (isOver ? Promise.resolve(END) : reader.read().then(pass));
+  const pass = ({ done, value }: Piece): Piece | Promise<Piece> => {
+    const passed = done ? gate.rest() : take(gate, value, reader);
+    if (!done) onActivity?.();
+    isOver = done || passed === null;
+    if (passed === null) reader.cancel().catch(ignore);
+    return passed instanceof Uint8Array && passed.byteLength > 0 ? { done: false, value: passed } : read();
   };
-  return new ReadableStream<Uint8Array>(
-    { pull, cancel: (reason) => reader.cancel(reason) },
-    { highWaterMark: 0 },
-  );
+  return {
+    get closed() {
+      return reader.closed;
+    },
+    read,
+    cancel: (reason) => reader.cancel(reason),
+    releaseLock: () => reader.releaseLock(),
+  };
 }
 
-function take(
-  gate: EndingGate,
-  chunk: Uint8Array,
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-): Uint8Array | undefined | null {
+function take(gate: EndingGate, chunk: Uint8Array, reader: BodyReader): Uint8Array | undefined | null {
   try {
     return gate.take(chunk);
   } catch (fault) {
     // Nobody reads on after a bound is hit, so the connection goes too.
-    reader.cancel(fault).catch(() => {});
+    reader.cancel(fault).catch(ignore);
     throw fault;
   }
 }
