@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 
 declare const brand: unique symbol;
 type Branded<B extends string> = string & { readonly [brand]: B };
@@ -42,7 +42,7 @@ export function newRunId(ids: IdSource): RunId {
  * back to it after a crash finds the session and never opens a second one.
  */
 export function childSessionIdOf(parent: string, key: string): SessionId {
-  const digest = createHash('sha256').update(`${parent}\n${key}`).digest('hex');
+  const digest = hash('sha256', `${parent}\n${key}`);
   return `s-${digest.slice(0, 32)}` as SessionId;
 }
 
@@ -84,5 +84,5 @@ export function requestIdOf(call: CallId): RequestId {
  * idempotency key; the generation of its dispatch tells the two apart.
  */
 export function operationIdOf(call: CallId): OperationId {
-  return `op-${createHash('sha256').update(call).digest('hex').slice(0, 32)}` as OperationId;
+  return `op-${hash('sha256', call).slice(0, 32)}` as OperationId;
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Failure, NewRecord, RecordOf } from '../ledger/records.ts';
 import type { AnyAgent } from './define-agent.ts';
 import type { Lineage } from './lineage.ts';
@@ -61,9 +61,7 @@ export function sessionOpened(
 }
 
 function hashOf(ceiling: readonly string[]): string {
-  return createHash('sha256')
-    .update([...ceiling].sort().join('\n'))
-    .digest('hex');
+  return hash('sha256', [...ceiling].sort().join('\n'));
 }
 
 /**

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { types } from 'node:util';
 import { canonicalJson } from '../ledger/canonical-json.ts';
 import type { JsonObject, JsonValue } from '../ledger/content.ts';
@@ -68,7 +68,7 @@ function copyInto(source: object, target: MutableJson[] | MutableJsonObject): vo
 
 /** sha256 in hex over the canonical JSON of `args`: the order of keys does not matter. */
 export function hashArguments(args: JsonObject): string {
-  return createHash('sha256').update(canonicalJson(args)).digest('hex');
+  return hash('sha256', canonicalJson(args));
 }
 
 type Copied =

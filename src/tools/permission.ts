@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import { canonicalJson } from '../ledger/canonical-json.ts';
 import type { JsonObject } from '../ledger/content.ts';
@@ -183,5 +183,5 @@ function normalized(text: string): string {
 }
 
 function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return hash('sha256', text);
 }

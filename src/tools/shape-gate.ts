@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { JsonObject, JsonValue } from '../ledger/content.ts';
 import type { CallFacts } from '../ledger/turn-facts.ts';
 import type { BoundTool } from './binding.ts';
@@ -90,7 +90,7 @@ const MAX_SHAPE_DEPTH = 12;
 
 /** Fields and types of arguments, whatever their values and the order of their keys. Hashed: it may be long. */
 function shapeOf(args: JsonObject): string {
-  return createHash('sha256').update(describe(args, 0)).digest('hex');
+  return hash('sha256', describe(args, 0));
 }
 
 function describe(value: JsonValue, depth: number): string {

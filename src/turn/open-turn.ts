@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { TurnEvent } from '../../machines/turn.ts';
 import type { TurnId } from '../ids.ts';
 import type { JsonObject, UserPart } from '../ledger/content.ts';
@@ -238,7 +238,7 @@ export function openingEntry(
       boundHash: plan.binding.hash,
       discovery: plan.discovery.preset,
       model: plan.model.modelId,
-      instructionsHash: createHash('sha256').update(plan.instructions).digest('hex'),
+      instructionsHash: hash('sha256', plan.instructions),
       budget: finiteBounds(run.budget.options),
       ...(plan.ceiling === undefined ? {} : { ceiling: [...plan.ceiling] }),
       ...(wake === undefined ? {} : { wake }),

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { RecordData } from '../ledger/records.ts';
 import type { PromptMessage, StepRequest, ToolChoice, WireTool } from '../model/adapter.ts';
 import type { BoundTool } from '../tools/binding.ts';
@@ -86,5 +86,5 @@ function definitionText(tool: WireTool): string {
 }
 
 function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return hash('sha256', text);
 }
