@@ -78,32 +78,41 @@ export interface EnvelopePlace {
   readonly cursor: number | undefined;
 }
 
-/** The envelope of a record; `redacted` and `actor` come with the data. */
-export function envelopeOf(
-  record: LedgerRecord,
-  place: EnvelopePlace,
-): Omit<Envelope, 'redacted' | 'actor' | 'tv'> {
-  const { session, root, parent, agent, turn, step, call, seq, epoch, cause } = record;
-  const { prev, agentPath, run, cursor } = place;
-  return {
+type Head = Omit<Envelope, 'redacted' | 'actor'> & {
+  readonly type: DurableEventType;
+  readonly kind: string;
+  readonly name: string;
+};
+
+/** The envelope of a record that is an event of a type; `redacted` and `actor` come with the data. */
+export function envelopeOf(type: DurableEventType, record: LedgerRecord, place: EnvelopePlace): Head {
+  const { parent, turn, step, call, cause } = record;
+  const { run, cursor } = place;
+  const { kind, name } = splitType(type);
+  const head: { -readonly [K in keyof Head]: Head[K] } = {
     v: ENVELOPE_VERSION,
     id: record.id,
-    session,
-    root,
-    ...(parent !== undefined && { parent }),
-    agent,
-    agentPath,
-    ...(run !== undefined && { run }),
-    ...(turn !== undefined && { turn }),
-    ...(step !== undefined && { step }),
-    ...(call !== undefined && { call }),
-    seq,
-    prev,
-    epoch,
+    type,
+    kind,
+    name,
+    tv: 1,
+    session: record.session,
+    root: record.root,
+    agent: record.agent,
+    agentPath: place.agentPath,
+    seq: record.seq,
+    prev: place.prev,
+    epoch: record.epoch,
     ts: new Date(record.at).toISOString(),
-    ...(cause !== undefined && { cause }),
-    ...(cursor !== undefined && { cursor }),
   };
+  if (parent !== undefined) head.parent = parent;
+  if (run !== undefined) head.run = run;
+  if (turn !== undefined) head.turn = turn;
+  if (step !== undefined) head.step = step;
+  if (call !== undefined) head.call = call;
+  if (cause !== undefined) head.cause = cause;
+  if (cursor !== undefined) head.cursor = cursor;
+  return head;
 }
 
 /** `kind` and `name` of a type. */

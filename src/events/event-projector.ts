@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { canonicalJson } from '../ledger/canonical-json.ts';
 import type { JsonObject, JsonValue } from '../ledger/content.ts';
 import type { Ledger, PositionedRecord } from '../ledger/ledger.ts';
@@ -9,7 +9,7 @@ import { type Digest, type DurableEventType, EVENT_DATA } from './event-data.ts'
 import type { EventKind, RunEvent } from './event-schemas.ts';
 import { type EventRow, rowFor } from './event-table.ts';
 import { createRedactor, type Redactor } from './redaction.ts';
-import { createSessionPlaces } from './session-places.ts';
+import { createSessionPlaces, type SessionPlace } from './session-places.ts';
 
 /** Which events may carry content (what people, models and tools said): none, all, or those of some kinds. */
 export type ContentPolicy = boolean | readonly EventKind[];
@@ -49,13 +49,13 @@ export function createProjector(ledger: Pick<Ledger, 'read'>, options: Projector
     async project({ pos, record }) {
       // A record's data is that of its type, so it fits the row of the type.
       const row = rowFor(record.type, record.data as never) as EventRow<unknown> | undefined;
-      const place = await places.at(record, row !== undefined);
+      const found = places.at(record, row !== undefined);
+      const place: SessionPlace = found instanceof Promise ? await found : found;
       if (row === undefined) return undefined;
-      const { v, id, ...scope } = envelopeOf(record, { ...place, cursor: pos });
       const finish = (withContent: boolean) => {
         const { data, redacted } = dataOf(row, record, { withContent, redactor });
-        const type = { type: row.type, ...splitType(row.type), tv: 1 };
-        const event = { v, id, ...type, ...scope, actor: actorOf(row, record, redactor), redacted, data };
+        const rest = { actor: actorOf(row, record, redactor), redacted, data };
+        const event = { ...envelopeOf(row.type, record, { ...place, cursor: pos }), ...rest };
         // Kind, name and data are those of the row's type; the golden samples hold the table to it.
         return event as unknown as RunEvent;
       };
@@ -79,8 +79,8 @@ interface DataOptions {
 function dataOf(row: EventRow<unknown>, record: LedgerRecord, { withContent, redactor }: DataOptions) {
   const redacted: string[] = [];
   const note = (pointer: string) => void redacted.push(pointer);
-  const facts = redactor.value(cutFacts(pick(row.facts(record.data), knownFacts(row.type)), note), note);
-  const content = pick(row.content?.(record.data) ?? {});
+  const facts = redactor.value(factsOf(row, record, note), note);
+  const content = contentOf(row, record);
   if (withContent) return { data: { ...facts, ...redactor.value(content, note) }, redacted };
   const digests: Record<string, Digest> = {};
   for (const [field, value] of Object.entries(content)) {
@@ -106,26 +106,29 @@ function knownFacts(type: DurableEventType): ReadonlySet<string> {
 }
 
 /**
- * Fields that have a value. Only those in `known` where it is given: a field that records gain later stays
- * inside until the table of events names it.
+ * Facts that have a value, bounded whatever a model or a foreign server wrote into a name. Only those that the table of
+ * events names: a field that records gain later stays inside until it does.
  */
-function pick(fields: object, known?: ReadonlySet<string>): JsonObject {
-  const entries = Object.entries(fields).filter(
-    ([field, value]) => value !== undefined && (known === undefined || known.has(field)),
-  );
-  // Data of records is JSON, so what is picked from it is.
-  return Object.fromEntries(entries) as JsonObject;
+function factsOf(row: EventRow<unknown>, record: LedgerRecord, note: (pointer: string) => void): JsonObject {
+  const known = knownFacts(row.type);
+  const facts: Record<string, JsonValue> = {};
+  for (const [field, value] of Object.entries(row.facts(record.data))) {
+    if (value === undefined || !known.has(field)) continue;
+    const cut = cutFact(value);
+    if (cut !== value) note(`/${field}`);
+    facts[field] = cut;
+  }
+  return facts;
 }
 
-/** Bounds facts whatever a model or a foreign server wrote into a name. */
-function cutFacts(facts: JsonObject, note: (pointer: string) => void): JsonObject {
-  return Object.fromEntries(
-    Object.entries(facts).map(([field, value]) => {
-      const cut = cutFact(value);
-      if (cut !== value) note(`/${field}`);
-      return [field, cut];
-    }),
-  );
+/** What anybody said, as far as it has a value. */
+function contentOf(row: EventRow<unknown>, record: LedgerRecord): JsonObject {
+  const content: Record<string, unknown> = {};
+  for (const [field, value] of Object.entries(row.content?.(record.data) ?? {})) {
+    if (value !== undefined) content[field] = value;
+  }
+  // Data of records is JSON, so what is picked from it is.
+  return content as JsonObject;
 }
 
 function cutFact(value: JsonValue): JsonValue {
@@ -145,7 +148,7 @@ function cutText(text: string): string {
 
 function digestOf(value: JsonValue): Digest {
   const bytes = Buffer.from(typeof value === 'string' ? value : canonicalJson(value), 'utf8');
-  return { bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
+  return { bytes: bytes.length, sha256: hash('sha256', bytes) };
 }
 
 function sizeOf(event: RunEvent): number {

@@ -41,30 +41,21 @@ export async function* readEvents(
   const { projectorOptions, start, only, wants } = readPlan(options);
   if (options.signal?.aborted === true) return;
   const projector = createProjector(ledger, projectorOptions);
-  for await (const positioned of recordsTo(ledger, { ...options, start, only })) {
-    const event = wants(positioned) ? await projector.project(positioned) : undefined;
-    if (event !== undefined) yield event;
-  }
-}
-
-interface RecordRange extends Pick<ReadEventsOptions, 'until' | 'signal'> {
-  readonly start: number;
-  readonly only: TailScope;
-}
-
-/** Records after `start`, live until the end is known, then the rest up to there. */
-async function* recordsTo(ledger: Ledger, range: RecordRange): AsyncGenerator<PositionedRecord, void> {
-  const { only } = range;
-  const end = createEnd(range);
-  let seen = range.start;
+  const end = createEnd(options);
+  let seen = start;
   try {
-    for await (const positioned of ledger.tail(seen, end.liveSignal, { only })) {
-      if (positioned.pos > end.last) break;
-      seen = positioned.pos;
-      yield positioned;
+    for (const part of ['live', 'rest'] as const) {
+      if (part === 'rest' && (seen >= end.last || !Number.isFinite(end.last))) return;
+      const rest = { only, upTo: end.last };
+      const records =
+        part === 'live' ? ledger.tail(seen, end.liveSignal, { only }) : ledger.tail(seen, end.signal, rest);
+      for await (const positioned of records) {
+        if (positioned.pos > end.last) break;
+        seen = positioned.pos;
+        const event = wants(positioned) ? await projector.project(positioned) : undefined;
+        if (event !== undefined) yield event;
+      }
     }
-    if (seen < end.last && Number.isFinite(end.last))
-      yield* ledger.tail(seen, end.signal, { only, upTo: end.last });
   } catch (error) {
     // A ledger that is closed ends its readers, wherever they are.
     if (!isSwarmError(error, 'ledger-closed') || !Number.isFinite(end.last)) throw error;
@@ -87,7 +78,7 @@ function readPlan(options: ReadEventsOptions) {
 }
 
 /** Knows when reading is over: by the signal, or because the last position is known. */
-function createEnd({ until, signal }: RecordRange) {
+function createEnd({ until, signal }: ReadEventsOptions) {
   const over = new AbortController();
   const live = new AbortController();
   const stop = () => {

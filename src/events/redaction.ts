@@ -64,7 +64,7 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
     text,
     // The walk keeps the shape: objects stay objects, arrays arrays, strings strings.
     value: <T extends JsonValue>(value: T, onMasked?: (pointer: string) => void) =>
-      redactValue(value, { text, onMasked, pointer: '', depth: 0 }) as T,
+      redactValue(value, { text, onMasked }) as T,
     stream: () => createStream(find, longest),
   };
 }
@@ -203,25 +203,33 @@ function createStream(find: (text: string, from: number) => SecretRange[], carry
 interface Walk {
   readonly text: (text: string) => string;
   readonly onMasked: ((pointer: string) => void) | undefined;
-  readonly pointer: string;
+}
+
+/** Where a value lies, from the inside out: most paths are never asked for, so none is written before. */
+interface Place {
+  readonly above: Place | undefined;
+  readonly key: string;
   readonly depth: number;
 }
 
-function redactValue(value: JsonValue, walk: Walk): JsonValue {
-  if (typeof value === 'string') return note(value, walk.text(value), walk);
+function redactValue(value: JsonValue, walk: Walk, place?: Place): JsonValue {
+  if (typeof value === 'string') return noted(value, walk.text(value), walk, place);
   if (typeof value !== 'object' || value === null) return value;
-  if (walk.depth >= MAX_DEPTH) return note(value, MASK, walk);
-  if (isList(value)) return value.map((item, index) => redactValue(item, inside(walk, String(index))));
-  // `fromEntries` defines properties, so a key named `__proto__` stays plain data.
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [
-      walk.text(key),
-      isSecretKey(key) && typeof item === 'string' && item !== ''
-        ? note(item, MASK, inside(walk, key))
-        : redactValue(item, inside(walk, key)),
-    ]),
-  );
+  if ((place?.depth ?? 0) >= MAX_DEPTH) return noted(value, MASK, walk, place);
+  if (isList(value)) return value.map((item, index) => redactValue(item, walk, inside(place, String(index))));
+  const copy: Record<string, JsonValue> = {};
+  for (const [key, item] of Object.entries(value)) {
+    const at = inside(place, key);
+    const isSecret = isSecretKey(key) && typeof item === 'string' && item !== '';
+    const shown = isSecret ? noted(item, MASK, walk, at) : redactValue(item, walk, at);
+    // Assigning to this one name would set the prototype instead.
+    if (key === '__proto__') Object.defineProperty(copy, key, { ...PLAIN_PROPERTY, value: shown });
+    else copy[walk.text(key)] = shown;
+  }
+  return copy;
 }
+
+const PLAIN_PROPERTY = { enumerable: true, configurable: true, writable: true };
 
 function isList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value);
@@ -240,15 +248,17 @@ function isSecretKey(key: string): boolean {
   return isSecret;
 }
 
-function inside(walk: Walk, key: string): Walk {
-  const depth = walk.depth + 1;
-  // A path nobody asks for is not built.
-  if (walk.onMasked === undefined) return { ...walk, depth };
-  const token = walk.text(key).replaceAll('~', '~0').replaceAll('/', '~1');
-  return { ...walk, pointer: `${walk.pointer}/${token}`, depth };
+function inside(above: Place | undefined, key: string): Place {
+  return { above, key, depth: (above?.depth ?? 0) + 1 };
 }
 
-function note(before: JsonValue, after: string, walk: Walk): string {
-  if (before !== after) walk.onMasked?.(walk.pointer);
+function noted(before: JsonValue, after: string, walk: Walk, place: Place | undefined): string {
+  if (before !== after) walk.onMasked?.(pointerOf(place, walk));
   return after;
+}
+
+function pointerOf(place: Place | undefined, walk: Walk): string {
+  if (place === undefined) return '';
+  const token = walk.text(place.key).replaceAll('~', '~0').replaceAll('/', '~1');
+  return `${pointerOf(place.above, walk)}/${token}`;
 }

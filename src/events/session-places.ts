@@ -12,7 +12,8 @@ export interface SessionPlace {
 
 /** Follows sessions record by record, and looks up their beginning where reading starts in the middle. */
 export interface SessionPlaces {
-  at(record: LedgerRecord, isEvent: boolean): Promise<SessionPlace>;
+  /** A promise only where something must be looked up. */
+  at(record: LedgerRecord, isEvent: boolean): SessionPlace | Promise<SessionPlace>;
 }
 
 /** Sessions remembered at once; one that was forgotten is looked up again. */
@@ -34,10 +35,13 @@ const START: Track = { next: 1, prev: 0, agentPath: [], turn: undefined, run: un
 export function createSessionPlaces(ledger: Pick<Ledger, 'read'>): SessionPlaces {
   const tracks = new Map<string, Track>();
 
-  const trackBefore = async ({ session, seq }: LedgerRecord): Promise<Track> => {
-    const known = tracks.get(session);
-    if (known?.next === seq) return known;
-    if (seq === 1) return START;
+  const known = ({ session, seq }: LedgerRecord): Track | undefined => {
+    const track = tracks.get(session);
+    if (track?.next === seq) return track;
+    return seq === 1 ? START : undefined;
+  };
+
+  const lookUp = async ({ session, seq }: LedgerRecord): Promise<Track> => {
     let track = START;
     for (const earlier of await ledger.read(session)) {
       if (earlier.seq >= seq) break;
@@ -46,16 +50,21 @@ export function createSessionPlaces(ledger: Pick<Ledger, 'read'>): SessionPlaces
     return track;
   };
 
+  const placeAfter = (before: Track, record: LedgerRecord, isEvent: boolean): SessionPlace => {
+    const after = follow(before, record, isEvent);
+    remember(tracks, record.session, after);
+    return {
+      prev: before.prev,
+      agentPath: after.agentPath.length > 0 ? after.agentPath : [record.agent],
+      run: record.turn !== undefined && record.turn === after.turn ? after.run : undefined,
+    };
+  };
+
   return {
-    async at(record, isEvent) {
-      const before = await trackBefore(record);
-      const after = follow(before, record, isEvent);
-      remember(tracks, record.session, after);
-      return {
-        prev: before.prev,
-        agentPath: after.agentPath.length > 0 ? after.agentPath : [record.agent],
-        run: record.turn !== undefined && record.turn === after.turn ? after.run : undefined,
-      };
+    at(record, isEvent) {
+      const before = known(record);
+      if (before !== undefined) return placeAfter(before, record, isEvent);
+      return lookUp(record).then((track) => placeAfter(track, record, isEvent));
     },
   };
 }

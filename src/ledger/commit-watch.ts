@@ -67,20 +67,28 @@ export class CommitWatch {
     });
   }
 
-  /** Items of page after page; waits where a page is empty, ends with the signal or on close. */
+  /**
+   * Items of page after page; waits where a page is empty, ends with the signal or on close. `left` is called when a
+   * reader that has begun reads no more.
+   */
   async *follow<T>(
     nextPage: () => readonly T[],
     signal: AbortSignal,
     topic: string = RECORDS,
+    left: () => void = () => undefined,
   ): AsyncGenerator<T, void, undefined> {
-    while (!this.#closed && !signal.aborted) {
-      const since = this.#version;
-      const page = nextPage();
-      for (const item of page) {
-        yield item;
-        if (this.#closed || signal.aborted) return;
+    try {
+      while (!this.#closed && !signal.aborted) {
+        const since = this.#version;
+        const page = nextPage();
+        for (const item of page) {
+          yield item;
+          if (this.#closed || signal.aborted) return;
+        }
+        if (page.length === 0) await this.changed(since, signal, topic);
       }
-      if (page.length === 0) await this.changed(since, signal, topic);
+    } finally {
+      left();
     }
   }
 

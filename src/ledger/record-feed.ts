@@ -58,29 +58,39 @@ export class RecordFeed {
   }
 
   /** As `Ledger.tail`. */
-  async *tail(
+  tail(
     after: number,
     signal: AbortSignal,
     { only, upTo }: TailOptions = {},
   ): AsyncGenerator<PositionedRecord, void, undefined> {
-    if (upTo !== undefined) return yield* this.#history(after, upTo, { signal, only });
+    if (upTo !== undefined) return this.#history(after, upTo, { signal, only });
     const topic = only === undefined ? RECORDS : topicOf(only);
     const follower = new Follower(this.#store, Math.max(0, after), only);
-    const followers = this.#followers.get(topic) ?? new Set();
-    this.#followers.set(topic, followers.add(follower));
-    try {
-      yield* this.#watch.follow(() => follower.nextPage(), signal, topic);
-    } finally {
-      followers.delete(follower);
-      if (followers.size === 0 && this.#followers.get(topic) === followers) this.#followers.delete(topic);
-    }
+    const nextPage = () => {
+      this.#join(topic, follower);
+      return follower.nextPage();
+    };
+    return this.#watch.follow(nextPage, signal, topic, () => this.#leave(topic, follower));
   }
 
-  *#history(
+  /** With the first page: who never reads is never told anything. */
+  #join(topic: string, follower: Follower): void {
+    const followers = this.#followers.get(topic);
+    if (followers === undefined) this.#followers.set(topic, new Set([follower]));
+    else followers.add(follower);
+  }
+
+  #leave(topic: string, follower: Follower): void {
+    const followers = this.#followers.get(topic);
+    followers?.delete(follower);
+    if (followers?.size === 0) this.#followers.delete(topic);
+  }
+
+  async *#history(
     after: number,
     upTo: number,
     { signal, only }: { readonly signal: AbortSignal; readonly only: TailScope | undefined },
-  ): Generator<PositionedRecord, void, undefined> {
+  ): AsyncGenerator<PositionedRecord, void, undefined> {
     let cursor = after;
     while (cursor < upTo) {
       const page = this.#store.after(cursor, PAGE, only);
