@@ -5,7 +5,7 @@ import { type JsonValue, jsonValueSchema } from '../ledger/content.ts';
 import { NATS_LIMITS } from '../limits.ts';
 import type { NatsClient } from './client.ts';
 import { FAULT, faultIn, readJson, rejection } from './jet-stream-api.ts';
-import { createSubjects, encodeToken, type SubjectOptions, WIRE_VERSION } from './subjects.ts';
+import { createSubjects, decodeToken, encodeToken, type SubjectOptions, WIRE_VERSION } from './subjects.ts';
 
 const id = z.string().refine(isSessionId, 'not an id');
 
@@ -34,18 +34,36 @@ export type Enqueued =
 export interface QueueSubjects {
   turn(pool: string, session: string): string;
   turns(pool: string): string;
+  /** Pool and session of a subject of this queue; a token that is a hash of a longer text stays one. */
+  parseTurn(subject: string): { readonly pool: string; readonly session: string } | undefined;
   /** `source` is what a dead letter came from, `reason` a word for why. */
   deadLetter(source: string, reason: string): string;
+  deadLetters(): string;
+  parseDeadLetter(subject: string): { readonly source: string; readonly reason: string } | undefined;
 }
 
 /** @throws SwarmError 'invalid-definition' for a `subjectRoot` that cannot be one */
 export function createQueueSubjects(options: SubjectOptions): QueueSubjects {
   const { ns } = createSubjects(options);
   const base = `${options.subjectRoot ?? 'swm'}.${WIRE_VERSION}.${encodeToken(ns)}`;
+  const pairUnder = (plane: string, subject: string) => {
+    if (!subject.startsWith(`${base}.${plane}.`)) return undefined;
+    const tokens = subject.slice(base.length + plane.length + 2).split('.');
+    return tokens.length === 2 ? tokens.map((token) => decodeToken(token) ?? token) : undefined;
+  };
   return {
     turn: (pool, session) => `${base}.q.turn.${encodeToken(pool)}.${encodeToken(session)}`,
     turns: (pool) => `${base}.q.turn.${encodeToken(pool)}.*`,
+    parseTurn(subject) {
+      const [pool, session] = pairUnder('q.turn', subject) ?? [];
+      return pool === undefined || session === undefined ? undefined : { pool, session };
+    },
     deadLetter: (source, reason) => `${base}.dlq.${encodeToken(source)}.${encodeToken(reason)}`,
+    deadLetters: () => `${base}.dlq.*.*`,
+    parseDeadLetter(subject) {
+      const [source, reason] = pairUnder('dlq', subject) ?? [];
+      return source === undefined || reason === undefined ? undefined : { source, reason };
+    },
   };
 }
 
@@ -70,9 +88,28 @@ export async function enqueueTurn(client: NatsClient, options: EnqueueOptions): 
   if (!turn.success) throw new SwarmError('invalid-input', `not a turn: ${z.prettifyError(turn.error)}`);
   const subject = createQueueSubjects(options).turn(pool, session);
   await client.connected(AbortSignal.timeout(NATS_LIMITS.requestMs));
-  const payload = Buffer.from(JSON.stringify(turn.data), 'utf8');
   // The stream is that of all namespaces: an id is one of its subject.
-  const headers = { 'Nats-Msg-Id': `${subject}:${run}` };
+  return storeTurn(client, { subject, turn: turn.data, messageId: `${subject}:${run}` });
+}
+
+/**
+ * Stores a turn in the queue. The server takes a second message of the same id within two minutes for a repetition.
+ * @throws SwarmError 'nats-unavailable', 'nats-rejected'
+ */
+export async function storeTurn(
+  client: NatsClient,
+  {
+    subject,
+    turn,
+    messageId,
+  }: {
+    readonly subject: string;
+    readonly turn: z.input<typeof queuedTurnSchema>;
+    readonly messageId: string;
+  },
+): Promise<Enqueued> {
+  const payload = Buffer.from(JSON.stringify(turn), 'utf8');
+  const headers = { 'Nats-Msg-Id': messageId };
   const answer = readJson((await client.request(subject, payload, { headers })).data);
   const fault = faultIn(answer);
   if (fault === undefined) {
@@ -80,5 +117,5 @@ export async function enqueueTurn(client: NatsClient, options: EnqueueOptions): 
     return { type: 'queued', isRepeated };
   }
   if (fault.code === FAULT.notStored && fault.description.includes('per subject')) return { type: 'busy' };
-  throw rejection(`queueing a turn of ${session}`, fault);
+  throw rejection(`queueing a turn of ${turn.session}`, fault);
 }
