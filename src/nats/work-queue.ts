@@ -3,6 +3,7 @@ import { SwarmError } from '../errors.ts';
 import { isSessionId } from '../ids.ts';
 import { type JsonValue, jsonValueSchema } from '../ledger/content.ts';
 import { NATS_LIMITS } from '../limits.ts';
+import { assertOptions, type OptionNames } from '../option-names.ts';
 import type { NatsClient } from './client.ts';
 import { FAULT, faultIn, readJson, rejection } from './jet-stream-api.ts';
 import { createSubjects, decodeToken, encodeToken, type SubjectOptions, WIRE_VERSION } from './subjects.ts';
@@ -77,12 +78,23 @@ export interface EnqueueOptions extends SubjectOptions {
   readonly input: JsonValue;
 }
 
+const OPTIONS: OptionNames<EnqueueOptions> = {
+  ns: true,
+  subjectRoot: true,
+  pool: true,
+  run: true,
+  session: true,
+  target: true,
+  input: true,
+};
+
 /**
  * Queues a turn for the workers of a pool. Waits up to 5 s for a connection and resolves when the turn is stored; doing
  * it again with the same `run` is safe.
- * @throws SwarmError 'invalid-input', 'nats-unavailable', 'nats-rejected'
+ * @throws SwarmError 'invalid-definition', 'invalid-input', 'nats-unavailable', 'nats-rejected'
  */
 export async function enqueueTurn(client: NatsClient, options: EnqueueOptions): Promise<Enqueued> {
+  assertOptions('enqueueTurn', options, OPTIONS);
   const { pool = 'default', run, session, target, input } = options;
   const turn = queuedTurnSchema.safeParse({ v: 1, run, session, target, input });
   if (!turn.success) throw new SwarmError('invalid-input', `not a turn: ${z.prettifyError(turn.error)}`);
