@@ -4,6 +4,7 @@ import {
   createFaultPoints,
   faultyLedger,
   faultyModel,
+  recordingSink,
   reply,
   scriptedModel,
   scriptedServer,
@@ -24,6 +25,7 @@ describe('options that are misspelt are refused by name', () => {
     ['graph g: build', () => defineGraph({ name: 'g' }).build(untyped({ outpt: 'input' })), 'outpt'],
     ['scriptedModel', () => scriptedModel(untyped({ scrip: [] })), 'scrip'],
     ['scriptedModel', () => scriptedModel(untyped({ script, modelid: 'm' })), 'modelid'],
+    ['recordingSink', () => recordingSink(untyped({ nme: 'x' })), 'nme'],
     ['a fault', () => createFaultPoints(untyped([{ at: 'append', recrd: 'turn.opened' }])), 'recrd'],
   ])('%s', (where, give, name) => {
     expect(give).toThrow(refused(`${where}: there is no option ${name}`));
