@@ -51,6 +51,8 @@ const SWARM_ERROR_CODES = {
   'turn-not-open': 'The turn is not open.',
   'not-pausable': 'What is at work has no step of its own to pause after: a graph, or a part of another run.',
   'runtime-closed': 'The runtime was closed.',
+  'not-queueable': 'A definition or an option of a run cannot travel to the workers of a pool.',
+  'definition-mismatch': 'A worker knows another definition under the name than the run was given with.',
   'mailbox-full': 'The mailbox of the session is full.',
   'child-session': 'The session belongs to the run of another one, and goes on with it.',
   'ceiling-changed': 'The tools a session may use differ from those recorded at its start.',

@@ -76,7 +76,7 @@ async function work(cli: Cli, file: string, options: WorkerCommandOptions): Prom
     // Every worker publishes the events of all, so that those of one that died come out too; the server keeps one each.
     await using runtime = createRuntime({ ledger, agents, sinks: [natsSink({ connection, ns })] });
     const stop = stopSignal();
-    const worker = await startWorker({ connection, ns, pool, concurrency, leaseMs, runtime, ledger, agents });
+    const worker = await startWorker({ connection, ns, pool, concurrency, leaseMs, runtime });
     const names = Object.keys(agents).join(', ');
     await cli.out.write(`works on turns of ${names} in the pool ${pool}, ${concurrency} at once\n`);
     await stop.asked;

@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { SwarmError } from '../errors.ts';
 import { isSessionId } from '../ids.ts';
-import { type JsonValue, jsonValueSchema } from '../ledger/content.ts';
+import { type JsonValue, jsonObjectSchema, jsonValueSchema } from '../ledger/content.ts';
 import { NATS_LIMITS } from '../limits.ts';
 import { assertOptions, type OptionNames } from '../option-names.ts';
 import type { NatsClient } from './client.ts';
@@ -19,6 +20,11 @@ export const queuedTurnSchema = z.object({
   /** Name of the definition in the registry of the worker. */
   target: z.string().min(1).max(256),
   input: jsonValueSchema,
+  /** Hash of the definition. Absent: whatever the worker has under the name. */
+  definition: z.string().max(128).optional(),
+  budget: jsonObjectSchema.optional(),
+  boundTools: z.array(z.string()).optional(),
+  discovery: jsonObjectSchema.optional(),
 });
 
 /** One entry of the queue. */
@@ -35,6 +41,8 @@ export type Enqueued =
 export interface QueueSubjects {
   turn(pool: string, session: string): string;
   turns(pool: string): string;
+  /** Of a request to take a session up: one waits for each reason. */
+  wake(pool: string, session: string, cause: string): string;
   /** Pool and session of a subject of this queue; a token that is a hash of a longer text stays one. */
   parseTurn(subject: string): { readonly pool: string; readonly session: string } | undefined;
   /** `source` is what a dead letter came from, `reason` a word for why. */
@@ -55,6 +63,9 @@ export function createQueueSubjects(options: SubjectOptions): QueueSubjects {
   return {
     turn: (pool, session) => `${base}.q.turn.${encodeToken(pool)}.${encodeToken(session)}`,
     turns: (pool) => `${base}.q.turn.${encodeToken(pool)}.*`,
+    // No token that is encoded holds a `=w`, so it is never that of a turn.
+    wake: (pool, session, cause) =>
+      `${base}.q.turn.${encodeToken(pool)}.${encodeToken(session)}=w${shortHash(cause)}`,
     parseTurn(subject) {
       const [pool, session] = pairUnder('q.turn', subject) ?? [];
       return pool === undefined || session === undefined ? undefined : { pool, session };
@@ -66,6 +77,10 @@ export function createQueueSubjects(options: SubjectOptions): QueueSubjects {
       return source === undefined || reason === undefined ? undefined : { source, reason };
     },
   };
+}
+
+function shortHash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }
 
 /** Where and what to queue. */
