@@ -7,6 +7,7 @@ const SWARM_ERROR_CODES = {
   'invalid-definition': 'A definition has an unknown, missing or contradictory field.',
   'invalid-limit': 'A limit is negative, not finite or not a number.',
   'invalid-input': 'The input of a run is neither text nor message parts.',
+  'input-too-large': 'The input of a run is larger than a fact or a file may be.',
   'duplicate-tool': 'Two tools of one binding share a name.',
   'reserved-tool-name': 'A tool uses a name the runtime needs for itself.',
   'look-alike-tool-name': 'Two tools of one binding have names a reader cannot tell apart.',

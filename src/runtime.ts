@@ -96,7 +96,7 @@ export interface Runtime extends AsyncDisposable {
    *
    * What cannot be forked is in `run.result`: `unknown-session`, `invalid-fork` (no such point, a graph, an edit that
    * does not fit), `child-session`, `unknown-agent`, `gate-refused`, `ledger-corrupt`.
-   * @throws SwarmError 'invalid-fork', 'invalid-input', 'invalid-definition', 'runtime-closed'
+   * @throws SwarmError 'invalid-fork', 'invalid-input', 'input-too-large', 'invalid-definition', 'runtime-closed'
    * @example
    * const facts = await runtime.sessions.read(sessionId);
    * const settled = facts.find(({ type }) => type === 'tool.settled');

@@ -1,5 +1,6 @@
 import { type AnyAgent, isAgent } from '../agent/define-agent.ts';
 import { definitionHash } from '../agent/definition-hash.ts';
+import { assertFits } from '../agent/oversized-input.ts';
 import { PooledRun, type PooledRunOptions } from '../agent/pooled-run.ts';
 import { reachableAgents } from '../agent/reachable-agents.ts';
 import type { Run } from '../agent/run.ts';
@@ -161,16 +162,21 @@ function plain(discovery: DiscoveryOptions): JsonObject {
   return toPlainJson(discovery) as JsonObject;
 }
 
-/** The input as it travels: media as artifacts. @throws SwarmError 'invalid-input' */
+/** The input as it travels: media as artifacts. @throws SwarmError 'invalid-input'; 'input-too-large' when it sets out */
 function inputOf(target: AnyTarget, input: unknown): (core: RuntimeCore) => Promise<JsonValue> {
   if (isGraph(target) && target.input !== undefined) {
-    graphInputParts(target, input);
-    return async () => toPlainJson(input);
+    const text = graphInputParts(target, input);
+    return async ({ limits }) => {
+      assertFits(text, limits);
+      return toPlainJson(input);
+    };
   }
   const parts = isGraph(target) ? graphInputParts(target, input) : inputParts(input as RunInput);
   // A graph that takes text takes no parts of it.
-  if (typeof input === 'string') return async () => input;
-  return async (core) => toPlainJson(await storeParts(parts, await core.ledger));
+  return async ({ limits, ledger }) => {
+    assertFits(parts, limits);
+    return typeof input === 'string' ? input : toPlainJson(await storeParts(parts, await ledger));
+  };
 }
 
 /** What whoever resumes says of calls whose outcome is unknown, in the session and all below it. */
