@@ -289,8 +289,9 @@ export const PAGE_LIMITS = {
   viewers: 16,
   /** Connections at once, those of viewers included. */
   connections: 64,
-  /** Events in one message to a viewer. */
+  /** Events or transitions in one message to a viewer, and the characters after which it is sent in any case. */
   batch: 250,
+  batchChars: 256 * KIB,
   /** Time events wait for company, and so the longest delay of what is shown. */
   flushMs: 50,
   /** Silence after which a viewer is told that the connection is alive. */
@@ -301,8 +302,9 @@ export const PAGE_LIMITS = {
   maxTextChars: 16_000,
   /** Live instances a viewer is told of when it connects. */
   instances: 20_000,
-  /** Events of a bus that a page over it keeps; the oldest go first. */
+  /** Events of a bus that a page over it keeps, and bytes of their JSON; the oldest go first, and are counted. */
   busEvents: 100_000,
+  busBytes: 128 * MIB,
 } as const;
 
 type Widen<T> = { readonly [K in keyof T]: T[K] extends number ? number : Widen<T[K]> };

@@ -1,29 +1,32 @@
 import { abandonTurn } from './agent/abandon-turn.ts';
 import { type Approvals, createApprovals } from './agent/approvals.ts';
-import { type ClientTools, clientSources } from './agent/client-tools.ts';
-import { type Agent, type AnyAgent, isAgent } from './agent/define-agent.ts';
+import type { ClientTools } from './agent/client-tools.ts';
+import type { Agent } from './agent/define-agent.ts';
 import { type ForkOptions, forkRun } from './agent/fork-run.ts';
-import { takeUpJob } from './agent/handoff-chain.ts';
-import { rootLineage } from './agent/lineage.ts';
 import { checkOptions } from './agent/option-checks.ts';
-import { reachableAgents } from './agent/reachable-agents.ts';
 import type { Run } from './agent/run.ts';
-import { inputParts, type RunInput } from './agent/run-input.ts';
-import { type DecideIndeterminate, inputJob } from './agent/run-turn-job.ts';
+import type { RunInput } from './agent/run-input.ts';
+import type { DecideIndeterminate } from './agent/run-turn-job.ts';
 import { RuntimeCore } from './agent/runtime-core.ts';
 import type { RuntimeOptions } from './agent/runtime-options.ts';
 import { identityOf, withSession } from './agent/session-task.ts';
 import { withinTree } from './agent/session-tree.ts';
 import { createSessions, type Sessions } from './agent/sessions.ts';
-import { type RunOptions, type RunSettings, startRun } from './agent/start-run.ts';
-import { isSwarmError, SwarmError } from './errors.ts';
+import type { RunOptions, RunSettings } from './agent/start-run.ts';
+import { isSwarmError } from './errors.ts';
 import type { SinkStats } from './events/outbox.ts';
-import { type AnyGraph, type Graph, isGraph } from './graph/define-graph.ts';
-import { type AnySwarm, isSwarm, type Swarm } from './graph/define-swarm.ts';
-import { resumeGraph, startGraph } from './graph/run-graph.ts';
-import { resumeSwarm, startSwarm } from './graph/run-swarm.ts';
+import type { Graph } from './graph/define-graph.ts';
+import type { Swarm } from './graph/define-swarm.ts';
+import { queueResume, queueTarget } from './graph/queue-target.ts';
+import {
+  type AnyTarget,
+  resumeTarget,
+  startTarget,
+  type TargetSettings,
+  targetOf,
+} from './graph/start-target.ts';
+import { keepWork } from './graph/turn-work.ts';
 import type { SessionSummary } from './ledger/ledger.ts';
-import type { SessionIdentity } from './ledger/records.ts';
 import { type RecoveryReport, reportOf } from './ledger/recovery.ts';
 import type { HookStats } from './lifecycle/hook-stats.ts';
 import type { InspectedRuntime } from './lifecycle/inspector.ts';
@@ -39,6 +42,8 @@ export type ResumeOptions = Omit<RunSettings, 'sessionId'> & {
 
 /** Runs agents: owns their machines, sessions and events in this process. */
 export interface Runtime extends AsyncDisposable {
+  /** Runs what has this name in the registry. @throws SwarmError 'unknown-agent' and those of the other forms */
+  run(target: string, input: unknown, options?: RunSettings): Run<unknown>;
   // Where no overload of `run` fits, the compiler tells of the last one: that of most runs.
   /** Runs a graph on an input, parsed by its schema. Its agents run in sessions below its own. */
   run<Input, Output, Context>(
@@ -91,7 +96,7 @@ export interface Runtime extends AsyncDisposable {
    *
    * What cannot be forked is in `run.result`: `unknown-session`, `invalid-fork` (no such point, a graph, an edit that
    * does not fit), `child-session`, `unknown-agent`, `gate-refused`, `ledger-corrupt`.
-   * @throws SwarmError 'invalid-fork', 'invalid-input', 'invalid-definition', 'runtime-closed'
+   * @throws SwarmError 'invalid-fork', 'invalid-input', 'input-too-large', 'invalid-definition', 'runtime-closed'
    * @example
    * const facts = await runtime.sessions.read(sessionId);
    * const settled = facts.find(({ type }) => type === 'tool.settled');
@@ -127,12 +132,13 @@ export function createRuntime(options: RuntimeOptions = {}): Runtime {
 }
 
 function runtimeOf(core: RuntimeCore): Runtime {
-  return {
-    run: (target: AnyTarget, input: unknown, ...rest: readonly (RunTargetOptions | undefined)[]) =>
+  const runtime: Runtime = {
+    run: (target: AnyTarget | string, input: unknown, ...rest: readonly (TargetSettings | undefined)[]) =>
       runTarget(core, target, input, rest[0] ?? {}),
     approvals: createApprovals(core),
     recover: (sessionId) => recover(core, sessionId),
-    resume: (target, sessionId, resumeOptions) => resumeAgent(core, target, sessionId, resumeOptions ?? {}),
+    resume: (target, sessionId, resumeOptions) =>
+      resume(core, target as AnyTarget | string, sessionId, resumeOptions ?? {}),
     // The output was parsed by the schema of the agent; without one it is the text.
     fork: <Output>(sessionId: string, forkOptions: ForkOptions<Output>) =>
       forkRun(core, sessionId, forkOptions as ForkOptions<unknown>).run as Run<Output>,
@@ -143,6 +149,8 @@ function runtimeOf(core: RuntimeCore): Runtime {
     close: (closeOptions) => core.close(closeOptions?.drainMs ?? 0),
     [Symbol.asyncDispose]: () => core.close(0),
   };
+  keepWork(runtime, core);
+  return runtime;
 }
 
 /** What an inspector may see and ask: the same that any caller may. */
@@ -162,103 +170,36 @@ function watchedSide(core: RuntimeCore, { approvals, sessions }: Runtime): Inspe
   };
 }
 
-type AnyTarget = AnyAgent | AnyGraph | AnySwarm;
-type RunTargetOptions = RunSettings & { readonly context?: unknown; readonly clientTools?: ClientTools };
-
 /** The overloads of `run` tie the types of target, input and result to each other. */
 function runTarget(
   core: RuntimeCore,
-  target: AnyTarget,
+  target: AnyTarget | string,
   input: unknown,
-  options: RunTargetOptions,
+  options: TargetSettings,
 ): Run<never> {
-  // An agent takes text or parts, and whatever else is refused; the overloads say what it yields.
-  if (isSwarm(target)) {
-    core.assertOpen();
-    checkOptions('run', options);
-    // The result is what the supervisor yields.
-    return startSwarm(core, target, input as RunInput, options) as Run<never>;
-  }
-  if (!isGraph(target)) return runAgent(core, target, input as RunInput, options) as Run<never>;
   core.assertOpen();
   checkOptions('run', options);
-  // The result is what the output node of the graph yields.
-  return startGraph(core, target, input, options) as Run<never>;
+  const run =
+    core.pool === undefined
+      ? startTarget(core, targetOf(core, target), input, options)
+      : queueTarget(core, target, input, options);
+  // The output was parsed by the schema of the agent, or is the text, or what the output node of a graph yields.
+  return run as Run<never>;
 }
 
-function runAgent<Output, Context>(
+function resume<Output>(
   core: RuntimeCore,
-  target: Agent<Output, Context>,
-  input: RunInput,
-  options: RunSettings & { readonly context?: unknown; readonly clientTools?: ClientTools },
-): Run<Output> {
-  core.assertOpen();
-  checkOptions('run', options);
-  // The types of output and context end here: the turn works with what it is given.
-  const agent = checkedAgent(target) as AnyAgent;
-  reachableAgents([agent], core.agents);
-  const parts = inputParts(input);
-  const client = clientSources(agent, options.clientTools);
-  const run = startRun(core, options, (active, sessionId) => {
-    const identity = { session: sessionId, root: sessionId, agent: agent.name };
-    const { boundTools, discovery } = options;
-    const lineage = rootLineage(agent);
-    const request = { agent, identity, lineage, run: active, boundTools, clientSources: client, discovery };
-    return inputJob({ ...request, decide: () => 'block' }, parts);
-  });
-  // The output was parsed by the schema of the agent; without one it is the text.
-  return run as Run<Output>;
-}
-
-function resumeAgent<Output>(
-  core: RuntimeCore,
-  target: Agent<Output, never> | Graph<never, Output, never> | Swarm<Output, never> | string,
+  target: AnyTarget | string,
   sessionId: string,
   options: ResumeOptions,
 ): Run<Output> {
   core.assertOpen();
   checkOptions('resume', options);
-  const found = typeof target === 'string' ? core.definitions.get(target) : target;
-  const session = { sessionId, identity: () => rootIdentity(core, sessionId) };
-  // The result is what the output node of the graph yields.
-  if (isGraph(found)) return resumeGraph(core, found, session, options) as Run<Output>;
-  // The result is what the supervisor yields.
-  if (isSwarm(found)) return resumeSwarm(core, found, session, options) as Run<Output>;
-  const agent =
-    typeof target === 'string' ? registeredAgent(core, target) : (checkedAgent(target) as AnyAgent);
-  reachableAgents([agent], core.agents);
-  const client = clientSources(agent, options.clientTools);
-  const decide = options.indeterminate ?? (() => 'block');
-  const run = startRun(core, { ...options, sessionId }, async (active) => {
-    const identity = await rootIdentity(core, sessionId);
-    const { boundTools, discovery } = options;
-    const lineage = rootLineage(agent);
-    const request = { agent, identity, lineage, run: active, boundTools, clientSources: client, discovery };
-    return takeUpJob(core.registry.parts(await core.ledger), { ...request, decide });
-  });
+  const run =
+    core.pool === undefined
+      ? resumeTarget(core, target, sessionId, options)
+      : queueResume(core, target, sessionId, options);
   return run as Run<Output>;
-}
-
-/** A child goes on with its parent, under what holds for it there. @throws SwarmError 'child-session' */
-async function rootIdentity(core: RuntimeCore, sessionId: string): Promise<SessionIdentity> {
-  const identity = await identityOf(await core.ledger, sessionId);
-  if (identity.parent === undefined) return identity;
-  const message = `the session ${sessionId} belongs to the run of ${identity.root}: resume that one`;
-  throw new SwarmError('child-session', message);
-}
-
-function checkedAgent<T>(target: T): T {
-  if (isAgent(target)) return target;
-  throw new SwarmError(
-    'invalid-definition',
-    'the target of a run is made by defineAgent(), defineGraph() or defineSwarm()',
-  );
-}
-
-function registeredAgent(core: RuntimeCore, name: string): AnyAgent {
-  const agent = core.agents.get(name);
-  if (agent !== undefined) return agent;
-  throw new SwarmError('unknown-agent', `no agent named ${name} is in the registry of this runtime`);
 }
 
 async function recover(core: RuntimeCore, sessionId: string | undefined): Promise<readonly RecoveryReport[]> {

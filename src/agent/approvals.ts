@@ -22,6 +22,7 @@ import type { PermissionPolicy } from '../tools/permission.ts';
 import { checkEdit } from '../tools/replaced-arguments.ts';
 import type { AnyAgent } from './define-agent.ts';
 import { pendingOfTurn } from './pending-approvals.ts';
+import { type PoolDesk, placedSession } from './pool-desk.ts';
 import { agentsByName } from './reachable-agents.ts';
 import type { OpenSession } from './session-parts.ts';
 import type { SessionRegistry } from './session-registry.ts';
@@ -49,6 +50,8 @@ export interface ApprovalsOptions {
   readonly limits: Limits;
   readonly clock: Clock;
   readonly ids: IdSource;
+  /** Has whoever is free go on with a turn that nobody has. */
+  readonly pool?: PoolDesk | undefined;
 }
 
 export function createApprovals(options: ApprovalsOptions): Approvals {
@@ -101,18 +104,38 @@ async function decideOnce(options: ApprovalsOptions, id: string, decision: Appro
   const found = findRequest(foldSession(await ledger.read(sessionId)), id);
   // What is settled needs nobody's leave to be told, however long the session is busy.
   const settled = found === undefined ? undefined : settledRequest(found.turn, found.call);
-  if (found === undefined || settled !== undefined) return judgeRepeat(id, settled, decision);
+  if (found === undefined || settled !== undefined) {
+    judgeRepeat(id, settled, decision);
+    // Whoever made it may have ended before it was told.
+    return wakeFor(options, ledger, sessionId, id);
+  }
   try {
+    let isStored = false;
     await withSession(options, await identityOf(ledger, sessionId), {
-      between: (session) => decideStored(options, session, id, decision),
+      async between(session) {
+        await decideStored(options, session, id, decision);
+        isStored = true;
+      },
       // A turn that is being taken up waits for this very decision.
       inside: (other) =>
         other.turnId === found.turn.turnId ? other.approvals.decideWhenParked(id, decision) : undefined,
     });
+    if (isStored) await wakeFor(options, ledger, sessionId, id);
   } catch (error) {
     if (!isSwarmError(error, 'session-owned-elsewhere')) throw error;
     await askOwner(options, ledger, sessionId, { id, decision });
   }
+}
+
+/** On a pool, a worker goes on with what was decided. @throws SwarmError of the pool */
+async function wakeFor(
+  { pool }: ApprovalsOptions,
+  ledger: Ledger,
+  sessionId: string,
+  id: string,
+): Promise<void> {
+  if (pool === undefined) return;
+  await pool.wake({ session: await placedSession(ledger, sessionId), cause: `decision ${id}` });
 }
 
 /** How the ledger says that a request was settled; `undefined` while it is open. */

@@ -6,12 +6,12 @@ import { type RuntimeToolContext, RuntimeToolResult, StaysOpen } from '../tools/
 import type { TreeRefusal } from '../turn/run-budget.ts';
 import type { StopCause } from '../turn/stop-signal.ts';
 import { answerOf, type EndedChild } from './child-answer.ts';
-import { oversizedInput } from './child-input.ts';
 import { type ChildEnd, runChild } from './child-sessions.ts';
 import type { AnyAgent } from './define-agent.ts';
 import type { DelegationScope } from './delegations.ts';
 import { childLineage } from './lineage.ts';
 import { notAsked, overBound } from './not-asked.ts';
+import { oversizedInput } from './oversized-input.ts';
 
 /** One call to a child. */
 interface Asked {

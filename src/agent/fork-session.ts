@@ -7,6 +7,7 @@ import type { LedgerRecord, NewRecord, SessionIdentity } from '../ledger/records
 import { unknownSession } from '../ledger/session-identity.ts';
 import { createSessionLog } from '../ledger/session-log.ts';
 import type { Limits } from '../limits.ts';
+import { assertFits } from './oversized-input.ts';
 import { inputParts, type RunInput } from './run-input.ts';
 
 /** What a store adds to a record at most: ids, position, time and hashes. */
@@ -30,12 +31,16 @@ export interface ForkOrigin {
   readonly sessionId: string;
 }
 
-/** A request as it is checked before there is a run. @throws SwarmError 'invalid-fork', 'invalid-input' */
+/** A request as it is checked before there is a run. @throws SwarmError 'invalid-fork', 'invalid-input', 'input-too-large' */
 export function checkFork({ atSeq, edit }: ForkRequest, limits: Limits): ForkEdit | undefined {
   if (!Number.isInteger(atSeq) || atSeq < 1)
     throw new SwarmError('invalid-fork', 'atSeq is the position of a fact, from 1');
   if (edit === undefined) return undefined;
-  if ('input' in edit && !('result' in edit)) return { type: 'input', input: inputParts(edit.input) };
+  if ('input' in edit && !('result' in edit)) {
+    const input = inputParts(edit.input);
+    assertFits(input, limits);
+    return { type: 'input', input };
+  }
   if ('result' in edit && !('input' in edit) && typeof edit.result === 'string') {
     const bytes = Buffer.byteLength(edit.result);
     const most = limits.tools.maxResultBytes;

@@ -38,13 +38,17 @@ export async function messageTurn(
   if (turn.steering.load >= options.steeringQueue) {
     throw await refusal(turn, from, 'mailbox-full', `${options.steeringQueue} texts wait in ${turn.turnId}`);
   }
-  const shown = `Message from ${safeName(from)}:\n${safeData(text)}`;
-  const accepted = await acceptSteering(turn, shown, { ...options, actor: from });
+  const accepted = await acceptSteering(turn, shownMessage(message), { ...options, actor: from });
   if (accepted.type === 'refused') {
     const { outcome } = accepted;
     throw await refusal(turn, from, 'turn-not-open', outcome.delivered ? '' : outcome.reason);
   }
   await tell(turn, { type: 'message.received', data: { from, parts: [{ type: 'text', text }] } });
+}
+
+/** A message as the model sees it. */
+export function shownMessage({ from, text }: SessionMessage): string {
+  return `Message from ${safeName(from)}:\n${safeData(text)}`;
 }
 
 async function refusal(

@@ -18,6 +18,7 @@ const anything = z.unknown().optional();
 const runtimeOptions = z.strictObject({
   agents: object,
   ledger: z.custom(isLedger, 'must be a ledger or the promise of one').optional(),
+  pool: z.custom(isPool, 'must be a pool: submit(), wake() and close()').optional(),
   sinks: z.array(z.custom(isSink, 'must be a sink: a name, and publish()')).optional(),
   inspect: object,
   permission: callable,
@@ -80,6 +81,10 @@ export function checkedHooks(hooks: Hooks | readonly Hooks[] | undefined): reado
 function isSink(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return 'publish' in value && typeof value.publish === 'function' && 'name' in value;
+}
+
+function isPool(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'submit' in value && 'wake' in value;
 }
 
 function isLedger(value: unknown): boolean {

@@ -26,6 +26,7 @@ import { ceilingIn, checkCeiling, sessionOpened } from './ceiling.ts';
 import type { AnyAgent } from './define-agent.ts';
 import type { Lineage } from './lineage.ts';
 import { giveUpOrphans } from './orphaned-children.ts';
+import { oversizedInput } from './oversized-input.ts';
 import { pendingOfTurn } from './pending-approvals.ts';
 import { planTurn, readySources } from './plan-turn.ts';
 import type { OpenSession, SessionJob, SessionParts } from './session-parts.ts';
@@ -133,6 +134,8 @@ export async function openTurn(
     parts.signal,
   );
   if (gate.type === 'refuse') return refusedOutcome({ kind: 'gate-refused', message: gate.reason });
+  const oversized = oversizedInput(gate.subject.input, parts.limits, 'run');
+  if (oversized !== undefined) return refusedOutcome({ kind: 'input-too-large', message: oversized });
   const stored = await storeParts(gate.subject.input, parts.ledger);
   const ordinal = facts.turns.length + 1;
   const scopeParts = {

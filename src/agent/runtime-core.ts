@@ -14,6 +14,7 @@ import { type AnyAgent, isAgent } from './define-agent.ts';
 import { delegationTools } from './delegations.ts';
 import { followHandoff, openBeyond } from './handoff-chain.ts';
 import { checkedHooks, checkOptions } from './option-checks.ts';
+import { PoolDesk } from './pool-desk.ts';
 import type { OtherDefinition, RuntimeOptions } from './runtime-options.ts';
 import type { SessionActor } from './session-actor.ts';
 import { createSessionRegistry, type SessionRegistry } from './session-registry.ts';
@@ -35,6 +36,8 @@ export class RuntimeCore {
   readonly lifecycle: LifecycleHost;
   readonly registry: SessionRegistry;
   readonly sources: OpenSources;
+  /** Where runs are given to, if they are. */
+  readonly pool: PoolDesk | undefined;
   /** Rejects where the ledger cannot be opened: told to whoever uses the runtime, not to the process. */
   readonly ledger: Promise<Ledger>;
   readonly #options: RuntimeOptions;
@@ -56,6 +59,10 @@ export class RuntimeCore {
     this.hookRunner = createHookRunner({ clock: this.clock, timeouts: this.limits.timeouts });
     this.lifecycle = this.#createLifecycle();
     this.sources = createOpenSources(this.clock);
+    this.pool =
+      options.pool === undefined
+        ? undefined
+        : new PoolDesk(options.pool, { clock: this.clock, mailbox: this.limits.mailbox });
     this.ledger = Promise.resolve(options.ledger ?? memoryLedger({ clock: this.clock, limits: this.limits }));
     this.registry = createSessionRegistry((ledger) => ({
       ledger,
@@ -105,6 +112,7 @@ export class RuntimeCore {
     const outbox = await this.#outbox.catch(() => undefined);
     // What was committed is to arrive even where no turn is waited for; what cannot is there the next time.
     await outbox?.close({ drainMs: Math.max(drainMs, this.limits.events.drainMs) });
+    await this.#options.pool?.close();
     await ledger?.close();
   }
 

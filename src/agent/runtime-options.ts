@@ -9,6 +9,7 @@ import type { LimitOptions } from '../limits.ts';
 import type { DiscoveryOptions } from '../tools/discovery-policy.ts';
 import type { PermissionPolicy } from '../tools/permission.ts';
 import type { AnyAgent } from './define-agent.ts';
+import type { WorkPool } from './work-pool.ts';
 
 /** A definition that is not an agent's: a graph, or a swarm. */
 export interface OtherDefinition {
@@ -16,8 +17,12 @@ export interface OtherDefinition {
   readonly name: string;
   /** Agents that work in it. */
   readonly agents: readonly AnyAgent[];
-  /** Of a swarm: the agent that schedules the work. */
+  /** Of a swarm: the agent that schedules the work, and when it is woken. */
   readonly supervisor?: AnyAgent;
+  readonly mode?: string;
+  /** Of a graph: of its nodes and edges. */
+  readonly hash?: string;
+  readonly limits?: LimitOptions;
 }
 
 /** Options of `createRuntime`. */
@@ -26,6 +31,12 @@ export interface RuntimeOptions {
   readonly agents?: Readonly<Record<string, AnyAgent | OtherDefinition>>;
   /** Where facts are kept. Default: memory, which survives nothing. */
   readonly ledger?: Ledger | Promise<Ledger>;
+  /**
+   * Workers that runs are given to, such as `natsPool` of `swarmwright/nats`, on the same ledger. `run` then queues:
+   * definitions go by their name in `agents`, and what is of this process alone (`context`, `clientTools`, functions) is
+   * refused with 'not-queueable'. Everything else is as without it. Closed with the runtime.
+   */
+  readonly pool?: WorkPool;
   /** Where events go besides `run.events()`. */
   readonly sinks?: readonly Sink[];
   /** Shows the machines while they run. */

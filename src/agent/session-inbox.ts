@@ -74,6 +74,9 @@ export async function actOnTurn(
     case 'pause':
       pauseTurn(item.session, turn);
       return {};
+    case 'stop-after-step':
+      turn.stop.stopAfterStep();
+      return {};
     default:
       return {};
   }
@@ -86,6 +89,10 @@ export async function actOnTurn(
 export function actOnGraph({ kind, body }: Pick<InboxItem, 'kind' | 'body'>, stop: StopSignal): JsonValue {
   if (kind === 'pause') {
     throw new SwarmError('not-pausable', 'a graph is at work, or a swarm between two turns: it has no step');
+  }
+  if (kind === 'stop-after-step') {
+    stop.stopAfterStep();
+    return {};
   }
   if (kind !== 'cancel') throw new SwarmError('turn-not-open', 'a graph is at work, which takes no text');
   stop.stop({ type: 'cancelled', reason: textOf(objectOf(body)['reason']) });

@@ -1,12 +1,8 @@
-import { SwarmError } from '../errors.ts';
-import type { JsonObject } from '../ledger/content.ts';
 import type { SessionSummary } from '../ledger/ledger.ts';
 import type { LedgerRecord } from '../ledger/records.ts';
-import { postToOwner } from './approvals.ts';
 import { checkMessage, type SessionMessage } from './message-turn.ts';
 import type { RuntimeCore } from './runtime-core.ts';
-import { actOnGraph, actOnTurn } from './session-inbox.ts';
-import { identityOf } from './session-task.ts';
+import { tellSession } from './tell-session.ts';
 
 /** Stored sessions, and messages to those at work in any process on the ledger. */
 export interface Sessions {
@@ -41,41 +37,18 @@ export function createSessions(core: RuntimeCore): Sessions {
     async read(sessionId) {
       return (await core.ledger).read(sessionId);
     },
-    steer: (sessionId, text) => tellTurn(core, sessionId, 'steer', { text }),
+    steer: (sessionId, text) => tellSession(core, { session: sessionId, kind: 'steer', body: { text } }),
     async send(sessionId, message) {
       checkMessage(message);
-      await tellTurn(core, sessionId, 'message', { from: message.from, text: message.text });
+      const { from, text } = message;
+      await tellSession(core, { session: sessionId, kind: 'message', body: { from, text } });
     },
-    cancel: (sessionId, reason) => tellTurn(core, sessionId, 'cancel', { reason: reason ?? 'cancelled' }),
-    pause: (sessionId) => tellTurn(core, sessionId, 'pause', {}),
+    cancel: (sessionId, reason) =>
+      tellSession(core, {
+        session: sessionId,
+        kind: 'cancel',
+        body: { reason: reason ?? 'cancelled' },
+      }),
+    pause: (sessionId) => tellSession(core, { session: sessionId, kind: 'pause', body: {} }),
   };
-}
-
-/** Tells the turn under way of a session something, in this process or in the one that owns it. */
-async function tellTurn(
-  core: RuntimeCore,
-  session: string,
-  kind: 'steer' | 'cancel' | 'message' | 'pause',
-  body: JsonObject,
-): Promise<void> {
-  const actor = core.registry.find(session);
-  if (actor?.graph !== undefined) {
-    actOnGraph({ kind, body }, actor.graph);
-    return;
-  }
-  const turn = actor?.turn;
-  if (turn !== undefined) {
-    await actOnTurn({ id: core.ids.next('inbox'), session, kind, body }, turn, {
-      ids: core.ids,
-      steeringQueue: core.limits.steeringQueue,
-    });
-    return;
-  }
-  const ledger = await core.ledger;
-  await identityOf(ledger, session);
-  const summary = (await ledger.sessions()).find((one) => one.sessionId === session);
-  if (summary?.owned !== true) {
-    throw new SwarmError('turn-not-open', `no turn of the session ${session} is at work`);
-  }
-  await postToOwner(core, ledger, { session, kind, body });
 }

@@ -10,6 +10,7 @@ import { checkDiscovery, type DiscoveryOptions } from '../tools/discovery-policy
 import type { BudgetOptions } from '../turn/run-budget.ts';
 import { ActiveRun } from './active-run.ts';
 import type { ClientTools } from './client-tools.ts';
+import type { RecordedRun } from './recorded-job.ts';
 import type { Run, RunEventOptions } from './run.ts';
 import type { SessionJob } from './session-parts.ts';
 import type { SessionRegistry } from './session-registry.ts';
@@ -41,6 +42,13 @@ export interface RunSettings {
   readonly discovery?: DiscoveryOptions;
 }
 
+/** What a run in this process is started with. */
+export interface StartSettings extends RunSettings {
+  readonly context?: unknown;
+  /** Tells in the ledger what becomes of the run. */
+  readonly recorded?: RecordedRun;
+}
+
 /** What a run is started with, resolved. */
 export interface StartParts {
   readonly registry: SessionRegistry;
@@ -55,15 +63,15 @@ export interface StartParts {
 /** Makes the run of a job and hands the job to its session. Synchronous: the session id is known at once. */
 export function startRun(
   start: StartParts,
-  options: RunSettings & { readonly context?: unknown },
+  options: StartSettings,
   jobOf: (run: ActiveRun, sessionId: SessionId) => SessionJob | Promise<SessionJob>,
 ): Run<unknown> {
   const { ids, clock, limits } = start;
   checkDiscovery(options.discovery, 'the run');
-  const sessionId = options.sessionId === undefined ? newSessionId(ids) : checkedSessionId(options.sessionId);
+  const { sessionId, runId } = idsOfRun(options, ids);
   const live = createLiveBus(limits.events);
   const run = new ActiveRun({
-    runId: options.runId === undefined ? newRunId(ids) : checkedRunId(options.runId),
+    runId,
     context: options.context,
     onApproval: options.onApproval ?? 'wait',
     budget: options.budget ?? {},
@@ -73,8 +81,23 @@ export function startRun(
     signal: options.signal,
     steeringQueue: limits.steeringQueue,
   });
-  const startPosition = submit(start, run, sessionId, jobOf);
+  const { recorded } = options;
+  const startPosition = submit(start, run, sessionId, async () => {
+    const job = await jobOf(run, sessionId);
+    return recorded?.around(job, run) ?? job;
+  });
   return handleOf({ start, run, sessionId, live, startPosition });
+}
+
+/** Ids of a run: those that were given, else fresh ones. @throws SwarmError 'invalid-input' */
+export function idsOfRun(
+  { sessionId, runId }: Pick<RunSettings, 'sessionId' | 'runId'>,
+  ids: IdSource,
+): { readonly sessionId: SessionId; readonly runId: string } {
+  return {
+    sessionId: sessionId === undefined ? newSessionId(ids) : checkedSessionId(sessionId),
+    runId: runId === undefined ? newRunId(ids) : checkedRunId(runId),
+  };
 }
 
 /** @throws SwarmError 'invalid-input' */
@@ -94,12 +117,12 @@ async function submit(
   start: StartParts,
   run: ActiveRun,
   sessionId: SessionId,
-  jobOf: (run: ActiveRun, sessionId: SessionId) => SessionJob | Promise<SessionJob>,
+  jobOf: () => Promise<SessionJob>,
 ): Promise<number> {
   try {
     const ledger = await start.ledger;
     const position = await ledger.position();
-    const job = await jobOf(run, sessionId);
+    const job = await jobOf();
     start.assertOpen();
     // A run that is taken up may have come to another session: its own, or one derived from it.
     const actor = start.registry.actorFor(job.identity.session as SessionId, ledger);
@@ -117,15 +140,23 @@ async function submit(
   }
 }
 
-interface HandleParts {
-  readonly start: StartParts;
-  readonly run: ActiveRun;
-  readonly sessionId: SessionId;
+/** The inner side of a run, as its handle asks it. */
+export type RunSide = Pick<
+  ActiveRun,
+  'result' | 'successors' | 'steer' | 'stop' | 'stopAfterStep' | 'pause'
+> & { readonly scope: { readonly runId: string } };
+
+/** What the handle of a run is made of. */
+export interface HandleParts {
+  readonly start: Pick<StartParts, 'ledger'>;
+  readonly run: RunSide;
+  readonly sessionId: string;
   readonly live: LiveBus;
   readonly startPosition: Promise<number>;
 }
 
-function handleOf(parts: HandleParts): Run<unknown> {
+/** What the caller of a run gets. */
+export function handleOf(parts: HandleParts): Run<unknown> {
   const { run, sessionId, live } = parts;
   return {
     id: run.scope.runId,

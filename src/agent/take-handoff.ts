@@ -2,10 +2,10 @@ import { childSessionIdOf } from '../ids.ts';
 import type { NewRecord } from '../ledger/records.ts';
 import { type RuntimeToolContext, RuntimeToolResult } from '../tools/runtime-tool.ts';
 import { exceededRecord, type TreeRefusal } from '../turn/run-budget.ts';
-import { oversizedInput } from './child-input.ts';
 import type { AnyAgent } from './define-agent.ts';
 import { nameOfTarget } from './delegation.ts';
 import type { DelegationScope } from './delegations.ts';
+import { oversizedInput } from './oversized-input.ts';
 
 /** One handoff that is wanted. */
 interface Handing {

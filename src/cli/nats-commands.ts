@@ -2,6 +2,7 @@ import { Argument, type Command, InvalidArgumentError } from 'commander';
 import type { JsonObject } from '../ledger/content.ts';
 import type { ProvisionReport, SettingDifference } from '../nats/provision.ts';
 import type { Cli } from './cli.ts';
+import { addDeadLetterCommand } from './dead-letter-command.ts';
 import { EXIT } from './exit-code.ts';
 import { readJsonObject } from './json-object.ts';
 import { jsonText } from './json-text.ts';
@@ -56,11 +57,11 @@ Examples:
 Sends a command to whoever serves the session on the bus, and prints the answer. The events "approval.requested" have
 request and argsHash. Ends with 1 where the command is refused.`;
 
-/** Adds `nats init`, `nats status` and `nats send`. */
+/** Adds `nats init`, `nats status`, `nats send` and `nats dead-letters`. */
 export function addNatsCommands(program: Command, cli: Cli): void {
   const nats = program
     .command('nats')
-    .description('prepare a NATS server for events, and look at who publishes');
+    .description('prepare a NATS server, look at who publishes, and see to turns that were given up');
   nats
     .command('init')
     .description('Makes the streams and buckets that events need, or checks them.')
@@ -96,6 +97,7 @@ export function addNatsCommands(program: Command, cli: Cli): void {
     .action((verb: Verb, session: string, body: JsonObject | undefined, options: NatsCommandOptions) =>
       send(cli, { verb, session, body: body ?? {} }, options),
     );
+  addDeadLetterCommand(nats, cli, LOCAL);
 }
 
 /** Those of the bus; named here so that help needs none of it. */

@@ -13,6 +13,7 @@ import { tellRefusal } from './run-command.ts';
 interface WorkerCommandOptions extends NatsCommandOptions {
   readonly pool: string;
   readonly concurrency: number;
+  readonly lease: number;
 }
 
 const LOCAL = 'nats://127.0.0.1:4222';
@@ -38,6 +39,7 @@ export function addWorkerCommand(program: Command, cli: Cli): void {
     .addOption(namespaceOption())
     .option('--pool <name>', 'queue to take turns from', 'default')
     .option('--concurrency <number>', 'turns at once', readConcurrency, 4)
+    .option('--lease <seconds>', 'silence after which its turns go to others', readLease, 30)
     .addHelpText('after', EXAMPLES)
     .action((file: string, options: WorkerCommandOptions) => work(cli, file, options));
 }
@@ -49,6 +51,13 @@ function readConcurrency(text: string): number {
   throw new InvalidArgumentError('A whole number from 1 to 1000 is needed.');
 }
 
+/** @throws InvalidArgumentError which names what is wrong */
+function readLease(text: string): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= 1 && value <= 3_600) return value;
+  throw new InvalidArgumentError('A whole number of seconds from 1 to 3600 is needed.');
+}
+
 async function work(cli: Cli, file: string, options: WorkerCommandOptions): Promise<void> {
   const loaded = await loadDefinitions(file, { cwd: cli.cwd });
   if (loaded.type === 'refused') {
@@ -57,16 +66,17 @@ async function work(cli: Cli, file: string, options: WorkerCommandOptions): Prom
   }
   const { agents } = loaded;
   const { ns, pool, concurrency } = options;
+  const leaseMs = options.lease * 1_000;
   const { jetstreamLedger } = await import('../nats/jet-stream-ledger.ts');
   const { natsSink } = await import('../nats/nats-sink.ts');
   const { startWorker } = await import('../nats/worker.ts');
   const { createRuntime } = await import('../runtime.ts');
   await withNats(options, async (connection) => {
-    const ledger = await jetstreamLedger({ connection, ns });
+    const ledger = await jetstreamLedger({ connection, ns, leaseMs });
     // Every worker publishes the events of all, so that those of one that died come out too; the server keeps one each.
     await using runtime = createRuntime({ ledger, agents, sinks: [natsSink({ connection, ns })] });
     const stop = stopSignal();
-    const worker = await startWorker({ connection, ns, pool, concurrency, runtime, ledger, agents });
+    const worker = await startWorker({ connection, ns, pool, concurrency, leaseMs, runtime });
     const names = Object.keys(agents).join(', ');
     await cli.out.write(`works on turns of ${names} in the pool ${pool}, ${concurrency} at once\n`);
     await stop.asked;

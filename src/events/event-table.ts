@@ -52,6 +52,8 @@ export const EVENT_TABLE: EventTable = {
     content: ({ reason }) => ({ reason }),
   },
 
+  'run.settled': null,
+
   'turn.opened': {
     type: 'turn.opened',
     actor: 'user',

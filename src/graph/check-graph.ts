@@ -37,7 +37,7 @@ export function checkGraph(graph: string, nodes: readonly GraphNode[], output: s
   const bodies = loopBodies(order, fail);
   checkReaders(nodes, bodies, output, fail);
   if (!byName.has(output) && output !== INPUT_NODE) {
-    fail(`the output ${safeName(output)} is no node`);
+    fail(`the output ${safeName(String(output))} is no node`);
   }
   return { order, bodies, contained: containedNodes(order) };
 }

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import type { AnyAgent } from '../agent/define-agent.ts';
+import { SwarmError } from '../errors.ts';
 import { canonicalJson } from '../ledger/canonical-json.ts';
 import { type LimitOptions, resolveLimits } from '../limits.ts';
+import { assertOptions, type OptionNames } from '../option-names.ts';
 import { isZodSchema } from '../tools/json-schema.ts';
 import { checkGraph, type GraphShape, wrongGraph } from './check-graph.ts';
 import type { GraphBuilder } from './graph-builder.ts';
@@ -81,6 +83,9 @@ export function defineGraph<Input = string, Parsed = Input>(
 type AnyDefinition = Omit<GraphDefinition<unknown, unknown>, 'input'> & { readonly input?: z.ZodType };
 
 function checkDefinition(definition: AnyDefinition): void {
+  if (typeof definition !== 'object' || definition === null) {
+    throw new SwarmError('invalid-definition', 'defineGraph takes an object with a name');
+  }
   const { name, input, limits } = definition;
   if (typeof name !== 'string' || !GRAPH_NAME.test(name)) {
     throw wrongGraph(String(name), 'its name must match [A-Za-z0-9_-]{1,64}');
@@ -90,6 +95,12 @@ function checkDefinition(definition: AnyDefinition): void {
   if (input !== undefined && !isZodSchema(input)) throw wrongGraph(name, 'input must be a zod 4 schema');
   resolveLimits(limits);
 }
+
+interface BuildOptions {
+  readonly output: string;
+}
+
+const BUILD_OPTIONS: OptionNames<BuildOptions> = { output: true };
 
 function builderOf(definition: AnyDefinition, nodes: readonly GraphNode[]): object {
   const add = (node: GraphNode) => builderOf(definition, [...nodes, node]);
@@ -103,7 +114,10 @@ function builderOf(definition: AnyDefinition, nodes: readonly GraphNode[]): obje
       add(readNode(graph, { type: 'join', name, target, options })),
     loop: (name: string, options: unknown) =>
       add(readNode(graph, { type: 'loop', name, target: undefined, options })),
-    build: ({ output }: { readonly output: string }) => build(definition, nodes, output),
+    build: (options: BuildOptions) => {
+      assertOptions(`graph ${graph}: build`, options, BUILD_OPTIONS);
+      return build(definition, nodes, options.output);
+    },
   });
 }
 

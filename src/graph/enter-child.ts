@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { oversizedInput } from '../agent/child-input.ts';
 import { type ChildEnd, runChild } from '../agent/child-sessions.ts';
 import type { AnyAgent } from '../agent/define-agent.ts';
 import { type Ancestor, childLineage } from '../agent/lineage.ts';
+import { oversizedInput } from '../agent/oversized-input.ts';
 import { childSessionIdOf, type SessionId } from '../ids.ts';
 import { canonicalJson } from '../ledger/canonical-json.ts';
 import { type UserPart, userPartSchema } from '../ledger/content.ts';

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { GraphSupervisorEvent } from '../../machines/graph-supervisor.ts';
 import { ceilingIn, sessionOpened } from '../agent/ceiling.ts';
 import { type Lineage, limitsWithin } from '../agent/lineage.ts';
+import { oversizedInput } from '../agent/oversized-input.ts';
 import type { DecideIndeterminate } from '../agent/run-turn-job.ts';
 import type { OpenSession, SessionJob, SessionParts } from '../agent/session-parts.ts';
 import { tallyTree } from '../agent/tally-tree.ts';
@@ -94,6 +95,8 @@ async function openGraph(
   if (gate.type === 'refuse') return refusedOutcome({ kind: 'gate-refused', message: gate.reason });
   const value = readGraphInput(graph, gate.subject.input);
   if (value.type === 'invalid') return refusedOutcome({ kind: 'invalid-input', message: value.message });
+  const oversized = oversizedInput(gate.subject.input, parts.limits, 'run');
+  if (oversized !== undefined) return refusedOutcome({ kind: 'input-too-large', message: oversized });
   const ordinal = facts.turns.length + 1;
   // The identity was checked or made where the run began.
   const turnId = turnIdOf(identity.session as SessionId, ordinal);

@@ -4,7 +4,7 @@ import type { TurnFacts } from '../ledger/turn-facts.ts';
 import { BUDGET_FAILURE } from '../turn/run-budget.ts';
 import type { SwarmMode } from './define-swarm.ts';
 import type { OperatorDriver } from './operator-driver.ts';
-import { wakeHistory } from './supervisor-wake.ts';
+import { seenIn, wakeHistory } from './supervisor-wake.ts';
 import { isWakeDue, type Unseen } from './swarm-status.ts';
 
 /** Failures of a conversation that is too long, and cannot be made shorter. */
@@ -36,9 +36,12 @@ export class HeardNews {
 
   constructor(turns: readonly TurnFacts[]) {
     const { seen, failedWakes } = wakeHistory(turns);
+    const last = turns.at(-1);
     this.#seen = seen;
     this.failedWakes = failedWakes;
-    this.isWaking = turns.at(-1)?.opened.data.wake !== undefined;
+    this.isWaking = last?.opened.data.wake !== undefined;
+    // A turn that is taken up again was shown what an earlier process showed it.
+    if (last !== undefined && last.closed === undefined) this.#seenInTurn = seenIn(last);
   }
 
   /** The turn under way was shown the graph as it was at this place of the session. */

@@ -1,13 +1,14 @@
 import { systemClock } from '../clock.ts';
 import { SwarmError } from '../errors.ts';
-import type { RunEvent } from '../events/event-schemas.ts';
-import type { InspectedRequest, InspectedRuntime } from '../lifecycle/inspector.ts';
+import type { InspectedDecision, InspectedRuntime } from '../lifecycle/inspector.ts';
 import { PAGE_LIMITS } from '../limits.ts';
+import type { NatsClient } from '../nats/client.ts';
 import type { CommandReply } from '../nats/command-messages.ts';
-import type { Connection } from '../nats/connection.ts';
+import { type Connection, openConnection } from '../nats/connection.ts';
 import { sendCommand } from '../nats/send-command.ts';
 import { subscribe } from '../nats/subscribe.ts';
-import { createEventLog, type EventLog } from './event-log.ts';
+import { type BusRequests, createBusRequests } from './bus-requests.ts';
+import { createEventLog } from './event-log.ts';
 import { createMoveRing } from './move-ring.ts';
 import { type PageOptions, resolvePageOptions } from './page-options.ts';
 import { servePage } from './page-server.ts';
@@ -35,17 +36,27 @@ export interface BusPage extends AsyncDisposable {
 export async function serveBusPage(options: BusPageOptions): Promise<BusPage> {
   const { connection, ns, ...pageOptions } = options;
   const settings = resolvePageOptions({ ...pageOptions, content: true });
+  const { client, isOwn } = openConnection(connection);
   const stop = new AbortController();
-  const log = createEventLog(PAGE_LIMITS.busEvents);
-  const place = ns === undefined ? { connection } : { connection, ns };
+  const log = createEventLog({ maxEvents: PAGE_LIMITS.busEvents, maxBytes: PAGE_LIMITS.busBytes });
+  const requests = createBusRequests(log);
+  const place = ns === undefined ? { connection: client } : { connection: client, ns };
+  const follow = async () => {
+    for await (const item of subscribe({ ...place, from: 'start', signal: stop.signal })) {
+      if (item.type !== 'event') continue;
+      log.push(item.event);
+      requests.note(item.event);
+    }
+  };
   const server = await servePage({
     settings,
-    runtime: busRuntime(log, place),
+    runtime: busRuntime(requests, place),
     facts: () => Promise.resolve(log),
     ring: createMoveRing(1),
     live: () => [],
+    trouble: () => troubleOf(client),
   });
-  const ended = follow(log, { ...place, signal: stop.signal });
+  const ended = follow();
   ended.catch(() => undefined);
   const fragment = settings.token === undefined ? '' : `#token=${encodeURIComponent(settings.token)}`;
   return {
@@ -55,42 +66,28 @@ export async function serveBusPage(options: BusPageOptions): Promise<BusPage> {
       stop.abort();
       await server.close();
       await ended.catch(() => undefined);
+      if (isOwn) await client.close();
     },
   };
 }
 
+/** What is on the page is then as old as the last event that came. */
+function troubleOf({ state }: NatsClient): string | undefined {
+  if (state.type === 'connected') return undefined;
+  return state.type === 'connecting' ? 'The bus is not reached yet' : 'The bus is not reached; trying again';
+}
+
 interface Place {
-  readonly connection: Connection;
+  readonly connection: NatsClient;
   readonly ns?: string;
 }
 
-async function follow(log: EventLog, place: Place & { readonly signal: AbortSignal }): Promise<void> {
-  for await (const item of subscribe({ ...place, from: 'start' })) {
-    if (item.type === 'event') log.push(item.event);
-  }
-}
-
 /** What a viewer may ask of those who own the sessions, wherever they are. */
-function busRuntime(log: EventLog, place: Place): Omit<InspectedRuntime, 'ledger'> {
+function busRuntime(requests: BusRequests, place: Place): Omit<InspectedRuntime, 'ledger'> {
   return {
     clock: systemClock,
-    pending: () => Promise.resolve([...openRequests(log.all()).values()].map(requestOf)),
-    async decide(id, { decision, scope, reason, answer, actor }) {
-      const asked = openRequests(log.all()).get(id);
-      if (asked === undefined) throw new SwarmError('unknown-approval', `nothing waits under ${id}`);
-      const { session } = asked;
-      const said = {
-        ...{ request: id, argsHash: asked.data.argsHash },
-        ...(scope === undefined ? {} : { scope }),
-        ...(reason === undefined ? {} : { reason }),
-        ...(actor === undefined ? {} : { actor }),
-      };
-      if (decision === 'deny') settle(await sendCommand({ ...place, session, verb: 'deny', body: said }));
-      else {
-        const body = answer === undefined ? said : { ...said, answer };
-        settle(await sendCommand({ ...place, session, verb: 'approve', body }));
-      }
-    },
+    pending: () => Promise.resolve(requests.open().map(({ argsHash: _, ...request }) => request)),
+    decide: (id, decision) => sendDecision(requests, place, { id, decision }),
     async steer(session, text) {
       settle(await sendCommand({ ...place, session, verb: 'steer', body: { text } }));
     },
@@ -100,34 +97,34 @@ function busRuntime(log: EventLog, place: Place): Omit<InspectedRuntime, 'ledger
   };
 }
 
+async function sendDecision(
+  requests: BusRequests,
+  place: Place,
+  { id, decision: made }: { readonly id: string; readonly decision: InspectedDecision },
+): Promise<void> {
+  const asked = requests.find(id);
+  if (asked === undefined) throw new SwarmError('unknown-approval', `nothing waits under ${id}`);
+  const { sessionId: session, argsHash, doubt } = asked;
+  const { decision, scope, reason, answer, actor } = made;
+  if (decision === 'approve' && doubt === 'different') {
+    throw new SwarmError('approval-arguments-differ', `what was published as the arguments of ${id} is not`);
+  }
+  const said = {
+    ...{ request: id, argsHash },
+    ...(scope === undefined ? {} : { scope }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(actor === undefined ? {} : { actor }),
+  };
+  if (decision === 'deny') settle(await sendCommand({ ...place, session, verb: 'deny', body: said }));
+  else {
+    const body = answer === undefined ? said : { ...said, answer };
+    settle(await sendCommand({ ...place, session, verb: 'approve', body }));
+  }
+}
+
 /** @throws SwarmError with the code of a refusal */
 function settle(reply: CommandReply): void {
   if (reply.accepted) return;
   // The owner is a runtime of this project: its codes are ours.
   throw new SwarmError(reply.code as SwarmError['code'], reply.message);
-}
-
-type Requested = Extract<RunEvent, { readonly type: 'approval.requested' }>;
-
-/** Requests without an end, oldest first. */
-function openRequests(events: readonly RunEvent[]): ReadonlyMap<string, Requested> {
-  const open = new Map<string, Requested>();
-  for (const event of events) {
-    if (event.type === 'approval.requested') open.set(event.data.request, event);
-    else if (event.type === 'approval.decided' || event.type === 'approval.expired') {
-      open.delete(event.data.request);
-    } else if (event.type === 'turn.closed') {
-      for (const [id, { turn }] of open) if (turn === event.turn) open.delete(id);
-    }
-  }
-  return open;
-}
-
-function requestOf({ data, session, agentPath, call = '' }: Requested): InspectedRequest {
-  const { request, kind, toolName, rememberable, expiresAt, question, input = {} } = data;
-  return {
-    ...{ id: request, kind, toolName, input, callId: call, sessionId: session, agentPath, rememberable },
-    ...(expiresAt === undefined ? {} : { expiresAt }),
-    ...(question === undefined ? {} : { question }),
-  };
 }

@@ -6,50 +6,95 @@ import { replayPath } from './replay-path.ts';
 /** Events of a bus in the order in which they came, for any number of viewers. */
 export interface EventLog extends FactSource {
   push(event: RunEvent): void;
-  /** Those that are here, oldest first. */
-  all(): readonly RunEvent[];
+  /** The newest event whose JSON passes, among the newest `within`. */
+  findLast(test: (text: string) => boolean, within: number): RunEvent | undefined;
+}
+
+/** How much an {@link EventLog} keeps. */
+export interface EventLogBounds {
+  readonly maxEvents: number;
+  /** Bytes of their JSON. */
+  readonly maxBytes: number;
+}
+
+interface Kept {
+  readonly session: string;
+  readonly seq: number;
+  readonly text: string;
+  readonly bytes: number;
 }
 
 /**
- * Keeps the newest `max` events in memory. A position counts events from the first one that came, so it means the same
- * to every viewer for as long as this log lives.
+ * Keeps the newest events in memory, as JSON: that is what is sent, and takes a fraction of the room of objects. A
+ * position counts events from the first one that came, so it means the same to every viewer for as long as this log
+ * lives.
  */
-export function createEventLog(max: number): EventLog {
-  let events: RunEvent[] = [];
-  let dropped = 0;
+export function createEventLog({ maxEvents, maxBytes }: EventLogBounds): EventLog {
+  let kept: Kept[] = [];
+  /** Places at the beginning of `kept` whose events are gone. */
+  let gone = 0;
+  /** Events before the first place. */
+  let before = 0;
+  let bytes = 0;
   let waiting = Promise.withResolvers<void>();
-  const position = () => dropped + events.length;
+  const position = () => before + kept.length;
+
+  const drop = () => {
+    while (kept.length - gone > maxEvents || bytes > maxBytes) {
+      bytes -= kept[gone]?.bytes ?? 0;
+      gone += 1;
+    }
+    // Moved seldom: a copy costs as much as there is to keep.
+    if (gone <= kept.length / 2) return;
+    before += gone;
+    kept = kept.slice(gone);
+    gone = 0;
+  };
+
   return {
     push(event) {
       // What a bus says of a place is that of a ledger among many.
-      events.push({ ...event, cursor: position() + 1 });
-      if (events.length > max + max / 4) {
-        dropped += events.length - max;
-        events = events.slice(-max);
-      }
+      const text = JSON.stringify({ ...event, cursor: position() + 1 });
+      const size = Buffer.byteLength(text);
+      kept.push({ session: event.session, seq: event.seq, text, bytes: size });
+      bytes += size;
+      drop();
       waiting.resolve();
       waiting = Promise.withResolvers<void>();
     },
-    all: () => events,
+    findLast(test, within) {
+      const from = Math.max(gone, kept.length - within);
+      const at = kept.findLastIndex(({ text }, index) => index >= from && test(text));
+      return at < from ? undefined : eventIn(kept[at]);
+    },
     position: () => Promise.resolve(position()),
     async *facts(after, signal): AsyncGenerator<PlacedFact> {
       const aborted = Promise.withResolvers<void>();
       signal.addEventListener('abort', () => aborted.resolve(), { once: true });
-      for (let at = Math.max(after, dropped); !signal.aborted; ) {
-        const event = events[at - dropped];
-        if (event === undefined) await Promise.race([waiting.promise, aborted.promise]);
+      for (let at = after; !signal.aborted; ) {
+        const missed = Math.max(0, before + gone - at);
+        at += missed;
+        const text = kept[at - before]?.text;
+        if (text === undefined) await Promise.race([waiting.promise, aborted.promise]);
         else {
           at += 1;
-          yield { position: at, event };
+          yield { position: at, text, missed };
         }
-        at = Math.max(at, dropped);
       }
     },
     path(instance, seq) {
       const session = instance.split('.')[0];
-      const ofSession = events.filter((event) => event.session === session && event.seq <= seq);
-      return Promise.resolve(replayPath(instance, ofSession.map(recordOfEvent)));
+      const records = kept
+        .slice(gone)
+        .filter((one) => one.session === session && one.seq <= seq)
+        .flatMap((one) => eventIn(one) ?? []);
+      return Promise.resolve(replayPath(instance, records.map(recordOfEvent)));
     },
     said: () => Promise.resolve(undefined),
   };
+}
+
+/** What was pushed as an event is one. */
+function eventIn(kept: Kept | undefined): RunEvent | undefined {
+  return kept === undefined ? undefined : (JSON.parse(kept.text) as RunEvent);
 }

@@ -1,17 +1,19 @@
 import type { MachineSet } from '../../machines/machine-kind.ts';
-import { createProjector, type ProjectorOptions } from '../events/event-projector.ts';
-import type { RunEvent } from '../events/event-schemas.ts';
+import type { ProjectorOptions } from '../events/event-projector.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { RecordOf } from '../ledger/records.ts';
 import type { TransitionRecord } from '../lifecycle/transition-record.ts';
+import { createEventTexts } from './event-texts.ts';
 import { replayPath } from './replay-path.ts';
 
 /** One fact on its way to a viewer. */
 export interface PlacedFact {
   /** Grows from fact to fact: where reading goes on. */
   readonly position: number;
-  /** Undefined for a fact that observers do not see. */
-  readonly event: RunEvent | undefined;
+  /** The event as JSON; undefined for a fact that observers do not see. */
+  readonly text: string | undefined;
+  /** Facts before it that are no longer here. Default: none. */
+  readonly missed?: number;
 }
 
 /** Where a page has its facts from: a ledger, or whatever else knows events in one order. */
@@ -32,17 +34,18 @@ export interface SaidText {
   readonly reasoning: string;
 }
 
-/** The facts of a ledger. */
+/** The facts of a ledger, for all viewers of a page. */
 export function ledgerFacts(
   ledger: Ledger,
   { machines, ...options }: ProjectorOptions & { readonly machines?: MachineSet | undefined },
 ): FactSource {
+  const writerOf = createEventTexts(ledger, options);
   return {
     position: () => ledger.position(),
     async *facts(after, signal) {
-      const projector = createProjector(ledger, options);
+      const write = writerOf();
       for await (const positioned of ledger.tail(after, signal)) {
-        yield { position: positioned.pos, event: await projector.project(positioned) };
+        yield { position: positioned.pos, text: await write(positioned) };
       }
     },
     async path(instance, seq) {

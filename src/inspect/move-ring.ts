@@ -13,7 +13,8 @@ export interface MoveRing {
 
 /** What {@link MoveRing} gives to a viewer. */
 export interface RingSlice {
-  readonly moves: readonly TransitionRecord[];
+  /** What a page reads of each, as JSON. */
+  readonly moves: readonly string[];
   /** Number of the last of them: where to go on. */
   readonly last: number;
   readonly dropped: number;
@@ -22,34 +23,44 @@ export interface RingSlice {
 /** Makes a {@link MoveRing} of `size` places. `push` costs O(1). */
 export function createMoveRing(size: number): MoveRing {
   const places: TransitionRecord[] = [];
+  // Written when the first viewer asks, and once for all of them.
+  const texts: (string | undefined)[] = [];
   let last = 0;
   // Numbers are the ring's own: records that nobody wanted have a number of the host and never come here.
-  const at = (number: number) => places[(number - 1) % size];
+  const placeOf = (number: number) => (number - 1) % size;
+  const textAt = (place: number): string => {
+    const record = places[place];
+    const text = texts[place] ?? (record === undefined ? '' : textOf(record));
+    texts[place] = text;
+    return text;
+  };
   return {
     get last() {
       return last;
     },
     push(record) {
-      places[last % size] = record;
       last += 1;
+      places[placeOf(last)] = record;
+      texts[placeOf(last)] = undefined;
     },
     after(after, max) {
       const first = Math.max(after, last - size);
       const end = Math.min(last, first + max);
-      const moves: TransitionRecord[] = [];
-      for (let number = first + 1; number <= end; number += 1) {
-        const record = at(number);
-        if (record !== undefined) moves.push(record);
-      }
+      const moves: string[] = [];
+      for (let number = first + 1; number <= end; number += 1) moves.push(textAt(placeOf(number)));
       return { moves, last: end, dropped: Math.max(0, first - after) };
     },
     ofInstance(id) {
       const found: TransitionRecord[] = [];
       for (let number = Math.max(1, last - size + 1); number <= last; number += 1) {
-        const record = at(number);
+        const record = places[placeOf(number)];
         if (record?.id === id) found.push(record);
       }
       return found;
     },
   };
+}
+
+function textOf({ id, from, to, event, at, final, illegal, fault }: TransitionRecord): string {
+  return JSON.stringify({ id, from, to, event, at, final, illegal, fault });
 }

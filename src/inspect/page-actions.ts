@@ -76,7 +76,7 @@ export async function pendingRequests(
     shows
       ? {
           ...facts,
-          input: redactor.value(input),
+          ...(input === undefined ? {} : { input: redactor.value(input) }),
           ...(question === undefined ? {} : { question: redactor.text(question) }),
         }
       : facts,

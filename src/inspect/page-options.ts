@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { SwarmError } from '../errors.ts';
 import type { ContentPolicy } from '../events/event-projector.ts';
 import type { Redactor } from '../events/redaction.ts';
+import { assertOptions, type OptionNames } from '../option-names.ts';
 
 /** Options of {@link page}. */
 export interface PageOptions {
@@ -33,13 +34,19 @@ export interface PageSettings {
   readonly redactor: Redactor | undefined;
 }
 
-const NAMES = new Set(['port', 'host', 'token', 'content', 'redactor']);
+const OPTIONS: OptionNames<PageOptions> = {
+  port: true,
+  host: true,
+  token: true,
+  content: true,
+  redactor: true,
+};
 const MIN_TOKEN_CHARS = 16;
 
 /** @throws SwarmError 'invalid-inspector' naming what is wrong */
 export function resolvePageOptions(options: PageOptions): PageSettings {
+  assertOptions('page', options, OPTIONS, 'invalid-inspector');
   const { port = 0, host = '127.0.0.1', token, content = false, redactor } = options;
-  for (const name of Object.keys(options)) if (!NAMES.has(name)) refuse(`page has no option ${name}`);
   if (!Number.isInteger(port) || port < 0 || port > 65_535) refuse('port is a whole number from 0 to 65535');
   if (typeof host !== 'string' || host === '') refuse('host is an address or a name');
   if (token !== undefined && !/^[\x21-\x7e]{16,512}$/.test(token)) {

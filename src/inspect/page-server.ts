@@ -23,6 +23,8 @@ export interface PageSource {
   facts(): Promise<FactSource>;
   readonly ring: MoveRing;
   readonly live: () => readonly InstanceSnapshot[];
+  /** Why what is shown may be behind, in words; undefined while it is not. Default: never. */
+  readonly trouble?: () => string | undefined;
 }
 
 /** A page that is being served. */
@@ -110,7 +112,9 @@ async function answerRequest(
   const { settings } = route;
   const access = judgeAccess(request, settings);
   if (access.type === 'refused') return answer(response, access.status, { message: access.message });
-  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://page');
+  const target = readTarget(request.url ?? '');
+  if (target === undefined) return answer(response, 400, { message: 'this is no address of the page' });
+  const { pathname, searchParams } = target;
   const { controls } = access;
   if (request.method === 'GET') {
     const file = pathname.startsWith('/api/') ? undefined : (await route.files()).get(pathname);
@@ -126,6 +130,13 @@ async function answerRequest(
     return answer(response, 415, { message: 'only JSON is taken' });
   }
   return answer(response, 200, await act(route.runtime, await readBody(request)));
+}
+
+/** Only a path is taken: no whole address, as a proxy is sent, and no `*`. */
+function readTarget(target: string): URL | undefined {
+  if (!target.startsWith('/')) return undefined;
+  // Joined and not resolved: a path that begins with two slashes names a host otherwise.
+  return URL.parse(`http://page${target}`) ?? undefined;
 }
 
 interface Reading extends Route {
@@ -155,13 +166,14 @@ async function answerRead(
 }
 
 async function stream(request: IncomingMessage, response: ServerResponse, reading: Reading): Promise<void> {
-  const { runtime, ring, live, settings, controls, searchParams } = reading;
+  const { runtime, ring, live, settings, controls, searchParams, trouble } = reading;
   const source = await reading.facts();
   const seen = request.headers['last-event-id'] ?? searchParams.get('after') ?? undefined;
   response.writeHead(200, { ...SECURITY_HEADERS, 'Content-Type': 'text/event-stream; charset=utf-8' });
   const from = parsePosition(String(seen));
   const canFork = controls && runtime.fork !== undefined;
-  await streamTo(response, { source, ring, live, settings, from, controls, canFork });
+  const shown = { source, ring, live, ...(trouble === undefined ? {} : { trouble }) };
+  await streamTo(response, { ...shown, settings, from, controls, canFork });
 }
 
 /** The path of one machine: as it was seen, or as facts tell it, up to a place in the session. */

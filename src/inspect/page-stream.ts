@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { RunEvent } from '../events/event-schemas.ts';
+import { setImmediate } from 'node:timers/promises';
 import type { InstanceSnapshot } from '../lifecycle/registry.ts';
 import { PAGE_LIMITS } from '../limits.ts';
 import type { FactSource } from './fact-source.ts';
@@ -11,6 +11,8 @@ export interface StreamOptions {
   readonly source: FactSource;
   readonly ring: MoveRing;
   readonly live: () => readonly InstanceSnapshot[];
+  /** As in `PageSource`. */
+  readonly trouble?: () => string | undefined;
   readonly settings: PageSettings;
   /** What a viewer has seen already, or where it wants to begin. */
   readonly from: StreamPosition | undefined;
@@ -50,7 +52,7 @@ export async function streamTo(response: ServerResponse, options: StreamOptions)
   const state = { cursor: start, move: Math.min(from?.move ?? ring.last, ring.last) };
   const instances = live().slice(0, PAGE_LIMITS.instances);
   const { controls, canFork, settings } = options;
-  await sender.send('hello', `${start}.${state.move}`, {
+  const hello = {
     now: Date.now(),
     start,
     head,
@@ -59,7 +61,8 @@ export async function streamTo(response: ServerResponse, options: StreamOptions)
     hasToken: settings.token !== undefined,
     content: settings.content !== false,
     instances,
-  });
+  };
+  await sender.send('hello', `${start}.${state.move}`, JSON.stringify(hello));
   const position = () => `${state.cursor}.${state.move}`;
   try {
     await Promise.all([
@@ -80,7 +83,8 @@ interface Loop extends StreamOptions {
 
 async function sendFacts(sender: Sender, loop: Loop & { readonly head: number }): Promise<void> {
   const { source, state, position, signal, head } = loop;
-  let batch: RunEvent[] = [];
+  let batch: string[] = [];
+  let chars = 0;
   let read = state.cursor;
   let isCaughtUp = false;
   let sending = 0;
@@ -91,13 +95,14 @@ async function sendFacts(sender: Sender, loop: Loop & { readonly head: number })
     });
   };
   const send = async () => {
-    const events = batch;
+    const texts = batch;
     batch = [];
+    chars = 0;
     state.cursor = read;
-    if (events.length > 0) await sender.send('facts', position(), events);
+    if (texts.length > 0) await sender.send('facts', position(), `[${texts.join(',')}]`);
     if (isCaughtUp || read < head) return;
     isCaughtUp = true;
-    await sender.send('ready', position(), {});
+    await sender.send('ready', position(), '{}');
   };
   // While a viewer has not taken what it was sent, events wait in the batch, and a full one in the ledger.
   const timer = setInterval(
@@ -106,10 +111,13 @@ async function sendFacts(sender: Sender, loop: Loop & { readonly head: number })
   ).unref();
   try {
     if (head <= read) await flush();
-    for await (const { position: at, event } of source.facts(state.cursor, signal)) {
+    for await (const { position: at, text, missed = 0 } of source.facts(state.cursor, signal)) {
       read = at;
-      if (event !== undefined) batch.push(event);
-      if (batch.length >= PAGE_LIMITS.batch || (!isCaughtUp && read >= head)) await flush();
+      if (missed > 0) await sender.send('missed', position(), JSON.stringify({ facts: missed }));
+      if (text !== undefined) batch.push(text);
+      chars += text?.length ?? 0;
+      const isFull = batch.length >= PAGE_LIMITS.batch || chars >= PAGE_LIMITS.batchChars;
+      if (isFull || (!isCaughtUp && read >= head)) await flush();
     }
     await flush();
   } finally {
@@ -117,15 +125,31 @@ async function sendFacts(sender: Sender, loop: Loop & { readonly head: number })
   }
 }
 
-async function sendMoves(sender: Sender, { ring, live, state, position, signal }: Loop): Promise<void> {
+async function sendMoves(sender: Sender, loop: Loop): Promise<void> {
+  const { ring, live, state, position, signal, trouble } = loop;
+  let told: string | undefined;
+  let hasHole = false;
   for (let quietMs = 0; !signal.aborted; quietMs += PAGE_LIMITS.flushMs) {
-    const { moves, last, dropped } = ring.after(state.move, PAGE_LIMITS.batch * 4);
+    const now = trouble?.();
+    if (now !== told) {
+      told = now;
+      await sender.send('trouble', position(), JSON.stringify({ words: now ?? null }));
+    }
+    const { moves, last, dropped } = ring.after(state.move, PAGE_LIMITS.batch);
     state.move = last;
     if (moves.length > 0) {
       quietMs = 0;
-      // What was missed may have been an end: the viewer is told anew what is live.
-      const instances = dropped > 0 ? { instances: live().slice(0, PAGE_LIMITS.instances) } : {};
-      await sender.send('moves', position(), { moves, dropped, ...instances });
+      hasHole ||= dropped > 0;
+      // What was missed may have been an end: the viewer is told anew what is live, as soon as it has caught up.
+      const isMended: boolean = hasHole && last === ring.last;
+      const alive = isMended ? live().slice(0, PAGE_LIMITS.instances) : undefined;
+      hasHole &&= !isMended;
+      const instances = alive === undefined ? '' : `,"instances":${JSON.stringify(alive)}`;
+      await sender.send(
+        'moves',
+        position(),
+        `{"moves":[${moves.join(',')}],"dropped":${dropped}${instances}}`,
+      );
     } else if (quietMs >= PAGE_LIMITS.heartbeatMs) {
       quietMs = 0;
       await sender.comment('alive');
@@ -148,7 +172,10 @@ function pause(delayMs: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Writes messages one after another, no faster than the viewer reads. */
+/**
+ * Writes messages one after another, no faster than the viewer reads, and each in a turn of the event loop of its own:
+ * a viewer with much to catch up on takes its time from no agent.
+ */
 class Sender {
   readonly #response: ServerResponse;
   readonly #signal: AbortSignal;
@@ -159,22 +186,29 @@ class Sender {
     this.#signal = signal;
   }
 
-  send(event: string, id: string, data: unknown): Promise<void> {
-    return this.#write(() => `event: ${event}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`);
+  /** `data` is JSON. */
+  send(event: string, id: string, data: string): Promise<void> {
+    return this.#write(`event: ${event}\nid: ${id}\ndata: ${data}\n\n`);
   }
 
   comment(text: string): Promise<void> {
-    return this.#write(() => `: ${text}\n\n`);
+    return this.#write(`: ${text}\n\n`);
   }
 
-  #write(text: () => string): Promise<void> {
-    this.#last = this.#last.then(() => this.#writeNow(text()));
+  #write(text: string): Promise<void> {
+    this.#last = this.#last.then(() => this.#writeNow(text));
     return this.#last;
   }
 
-  #writeNow(text: string): Promise<void> | undefined {
-    if (this.#signal.aborted) return undefined;
-    if (this.#response.write(text)) return undefined;
+  async #writeNow(text: string): Promise<void> {
+    if (this.#signal.aborted) return;
+    this.#response.write(text);
+    // A socket that takes it at once says so within this turn of the loop.
+    await setImmediate();
+    if (this.#response.writableNeedDrain && !this.#signal.aborted) await this.#drained();
+  }
+
+  #drained(): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {
         this.#response.off('drain', done);

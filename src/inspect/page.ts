@@ -11,7 +11,8 @@ import { type PageServer, servePage } from './page-server.ts';
 export interface PageInspector extends Inspector {
   /**
    * Where the page is, with the token in its fragment. Settles once the runtime exists.
-   * Rejects with SwarmError 'invalid-inspector' where the address cannot be listened on; the runtime goes on.
+   * Rejects with SwarmError 'invalid-inspector' where the address cannot be listened on; the runtime goes on. Where
+   * nobody has asked for it by then, Node emits a warning with that code.
    */
   readonly url: Promise<string>;
   close(): Promise<void>;
@@ -32,8 +33,9 @@ export function page(options: PageOptions = {}): PageInspector {
   const settings = resolvePageOptions(options);
   const ring = createMoveRing(PAGE_LIMITS.moves);
   const url = Promise.withResolvers<string>();
-  // Who never asks for the address is not told of it by a crash.
+  // Who never asks for the address is told of a fault by a warning, not by a crash.
   url.promise.catch(() => undefined);
+  let isAsked = false;
   let live: () => readonly InstanceSnapshot[] = () => [];
   let machines: MachineSet | undefined;
   let serving: Promise<PageServer | undefined> | undefined;
@@ -42,19 +44,25 @@ export function page(options: PageOptions = {}): PageInspector {
     try {
       const { content, redactor } = settings;
       const options = { content, machines, ...(redactor === undefined ? {} : { redactor }) };
-      const facts = async () => ledgerFacts(await runtime.ledger, options);
-      const server = await servePage({ settings, runtime, facts, ring, live });
+      const source = runtime.ledger.then((ledger) => ledgerFacts(ledger, options));
+      // A ledger that could not be opened is told to whoever looks.
+      source.catch(() => undefined);
+      const server = await servePage({ settings, runtime, facts: () => source, ring, live });
       const fragment = settings.token === undefined ? '' : `#token=${encodeURIComponent(settings.token)}`;
       url.resolve(`${server.url}${fragment}`);
       return server;
     } catch (error) {
       url.reject(error);
+      if (!isAsked) warn(error);
       return undefined;
     }
   };
 
   return {
-    url: url.promise,
+    get url() {
+      isAsked = true;
+      return url.promise;
+    },
     attach(instances, running) {
       live = instances;
       machines = running;
@@ -68,4 +76,10 @@ export function page(options: PageOptions = {}): PageInspector {
       await server?.close();
     },
   };
+}
+
+/** A run is not stopped by what only looks at it; whoever waits for a page in vain should know why. */
+function warn(error: unknown): void {
+  const message = error instanceof Error ? error.message : String(error);
+  process.emitWarning(message, { type: 'SwarmwrightWarning', code: 'invalid-inspector' });
 }

@@ -4,6 +4,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { LedgerRecord } from '../ledger/records.ts';
 import type { Inspector } from '../lifecycle/inspector.ts';
 import { createLifecycleHost } from '../lifecycle/lifecycle-host.ts';
+import { assertOptions, type OptionNames } from '../option-names.ts';
 import { LedgerPlayer } from './ledger-player.ts';
 
 /** Records after which a viewer gets the time to take what it was shown. */
@@ -19,6 +20,8 @@ export interface ReplayOptions {
   readonly signal?: AbortSignal;
 }
 
+const OPTIONS: OptionNames<ReplayOptions> = { root: true, machines: true, signal: true };
+
 /** An inspector that can say when it has caught up; one that cannot is never waited for. */
 export type ReplayTarget = Inspector & { flushed?(): Promise<unknown> };
 
@@ -28,6 +31,7 @@ export type ReplayTarget = Inspector & { flushed?(): Promise<unknown> };
  *
  * Facts are fewer than transitions, so a path may be shorter than the one that was taken; it ends in the same state.
  * @returns how many records were shown
+ * @throws SwarmError 'invalid-definition' for an unknown option
  * @example
  * await using ledger = await sqliteLedger({ path: 'swarm.db' });
  * const inspector = stately();
@@ -39,6 +43,7 @@ export async function replayLedger(
   inspector: ReplayTarget,
   options: ReplayOptions = {},
 ): Promise<number> {
+  assertOptions('replayLedger', options, OPTIONS);
   let at = 0;
   const host = createLifecycleHost({
     clock: { ...systemClock, now: () => at },

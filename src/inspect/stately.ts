@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { SwarmError } from '../errors.ts';
 import type { Inspector } from '../lifecycle/inspector.ts';
 import { STATELY_LIMITS } from '../limits.ts';
+import { assertOptions, type OptionNames } from '../option-names.ts';
 import { StatelyBridge } from './stately-bridge.ts';
 
 const PACKAGE = '@statelyai/inspect';
@@ -13,6 +14,8 @@ export interface StatelyOptions {
   /** Messages that wait for the relay; over it the oldest are dropped and counted. Default 2000. */
   readonly maxQueued?: number;
 }
+
+const OPTIONS: OptionNames<StatelyOptions> = { url: true, maxQueued: true };
 
 /** What became of the messages of a {@link StatelyInspector}. */
 export interface StatelyStats {
@@ -51,9 +54,8 @@ export interface StatelyInspector extends Inspector {
  */
 export function stately(options: StatelyOptions = {}): StatelyInspector {
   assertInstalled();
-  const { url = 'ws://localhost:8080', maxQueued = STATELY_LIMITS.maxQueued, ...unknown } = options;
-  for (const name of Object.keys(unknown))
-    throw new SwarmError('invalid-inspector', `stately has no option ${name}`);
+  assertOptions('stately', options, OPTIONS, 'invalid-inspector');
+  const { url = 'ws://localhost:8080', maxQueued = STATELY_LIMITS.maxQueued } = options;
   if (!Number.isInteger(maxQueued) || maxQueued < 1)
     throw new SwarmError('invalid-inspector', 'maxQueued is a whole number of at least 1');
   return new StatelyBridge(checkedUrl(url), maxQueued);

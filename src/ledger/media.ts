@@ -21,9 +21,14 @@ export async function storeOutput(
   return { type: 'content', parts: await storeParts(output.parts, ledger) };
 }
 
+/** True for what stays inside of a record; anything else is kept as an artifact. */
+export function isInline(part: UserPart): boolean {
+  if (part.type === 'text' || part.source.type !== 'base64') return true;
+  return part.source.data.length <= MAX_INLINE_CHARS;
+}
+
 async function storePart(part: UserPart, ledger: Pick<Ledger, 'putArtifact'>): Promise<UserPart> {
-  if (part.type === 'text' || part.source.type !== 'base64') return part;
-  if (part.source.data.length <= MAX_INLINE_CHARS) return part;
+  if (part.type === 'text' || part.source.type !== 'base64' || isInline(part)) return part;
   const ref = await ledger.putArtifact(Buffer.from(part.source.data, 'base64'), part.mediaType);
   return { ...part, source: { type: 'artifact', ref } };
 }

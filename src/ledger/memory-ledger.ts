@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../clock.ts';
 import { SwarmError } from '../errors.ts';
 import { DEFAULT_LIMITS, type Limits } from '../limits.ts';
+import { assertOptions, type OptionNames } from '../option-names.ts';
 import { checkAppend, phaseOf, rejectStale, type StreamState } from './append-rules.ts';
 import { artifactRefOf, checkContent, checkRef } from './artifact-content.ts';
 import { CommitWatch } from './commit-watch.ts';
@@ -47,11 +48,15 @@ export interface MemoryLedgerOptions {
   readonly limits?: Limits;
 }
 
+const OPTIONS: OptionNames<MemoryLedgerOptions> = { clock: true, limits: true };
+
 /**
  * A ledger that lives and dies with the process: for tests and for runs nobody wants to resume. It keeps every
  * rule of the port, hash chain included.
+ * @throws SwarmError 'invalid-definition' for an unknown option
  */
 export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
+  assertOptions('memoryLedger', options, OPTIONS);
   return new MemoryLedger(options);
 }
 

@@ -81,6 +81,32 @@ export const RECORD_DATA = {
   }),
   'session.closed': z.strictObject({ reason: text }),
 
+  /** What became of a run that was given to workers: for whoever gave it. A paused one may settle again. */
+  'run.settled': z.strictObject({
+    run: id,
+    /** The run that took it up, where that is another one. */
+    by: id.optional(),
+    status: z.enum(['completed', 'failed', 'cancelled', 'paused']),
+    stopReason: stopReasonSchema.optional(),
+    error: failureSchema.optional(),
+    /** Why it was cancelled. */
+    reason: text.optional(),
+    pause: pauseReasonSchema.optional(),
+    steps: count,
+    toolCalls: count,
+    usage: z.strictObject({
+      total: usageSchema,
+      byAgent: z.record(text, usageSchema),
+      reported: usageSchema,
+    }),
+    /** Of a run that did not complete: the text there was. */
+    text: text.optional(),
+    /** Of a graph; what an agent yields is in its turn. */
+    output: jsonValueSchema.optional(),
+    /** An output too large for a record. */
+    outputRef: artifactRefSchema.optional(),
+  }),
+
   'turn.opened': z.strictObject({
     ordinal: count,
     run: id,

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { type Clock, systemClock } from '../clock.ts';
 import { SwarmError } from '../errors.ts';
 import { DEFAULT_LIMITS, type Limits } from '../limits.ts';
+import { assertOptions, type OptionNames } from '../option-names.ts';
 import { type ArtifactFiles, createArtifactFiles } from './artifact-files.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { CommitQueue, type WriteOutcome } from './commit-queue.ts';
@@ -37,6 +38,8 @@ export interface SqliteLedgerOptions {
   readonly limits?: Limits;
 }
 
+const OPTIONS: OptionNames<SqliteLedgerOptions> = { path: true, clock: true, limits: true };
+
 /**
  * A ledger in one SQLite file: what it acknowledged survives a killed process and a power cut. Several processes
  * may open the same file; each session has one owner at a time. Commits run in a thread of their own and in
@@ -45,13 +48,14 @@ export interface SqliteLedgerOptions {
  * A file that is not a ledger, or that is newer or damaged, is left as it is.
  *
  * @throws SwarmError 'ledger-foreign', 'ledger-newer-schema', 'ledger-corrupt', 'ledger-unavailable',
- * 'sqlite-unsuitable', 'invalid-definition' without a path
+ * 'sqlite-unsuitable', 'invalid-definition' without a path or for an unknown option
  * @example
  * await using ledger = await sqliteLedger({ path: 'agents.db' });
  */
 export async function sqliteLedger(options: SqliteLedgerOptions): Promise<Ledger> {
   assertSuitableSqlite(sqliteVersion());
   const path = resolve(checkedPath(options));
+  assertOptions('sqliteLedger', options, OPTIONS);
   prepareFile(path);
   const reader = new SqliteReader(openForReading(path), path);
   return new SqliteLedger(reader, { ...options, path });

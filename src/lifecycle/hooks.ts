@@ -116,6 +116,7 @@ export interface EffectHooks {
   readonly afterApproval?: Effect<'afterApproval'>;
   readonly afterActivation?: Effect<'afterActivation'>;
   readonly afterCompaction?: Effect<'afterCompaction'>;
+  /** A child that was asked ended. A work of a graph or a swarm is a node: `afterNode`. */
   readonly afterChild?: Effect<'afterChild'>;
   /** An attempt of a node ended. */
   readonly afterNode?: Effect<'afterNode'>;

@@ -25,7 +25,13 @@ export interface InspectedRequest {
   readonly id: string;
   readonly kind: 'permission' | 'question';
   readonly toolName: string;
-  readonly input: JsonObject;
+  /** Absent where it is not known here. */
+  readonly input?: JsonObject;
+  /**
+   * Why `input` may not be what is decided on, where that was not taken from the ledger: it was not published, parts of
+   * it were masked, or it is different.
+   */
+  readonly doubt?: 'absent' | 'masked' | 'different';
   readonly callId: string;
   readonly sessionId: string;
   readonly agentPath: readonly string[];

@@ -6,6 +6,7 @@ import type {
   Transport,
 } from '@modelcontextprotocol/client';
 import { sleep, systemClock } from '../clock.ts';
+import { SwarmError } from '../errors.ts';
 import type { JsonObject } from '../ledger/content.ts';
 import { loadSdk, type McpSdk } from './load-sdk.ts';
 import { newClient } from './new-client.ts';
@@ -38,6 +39,8 @@ export interface Connection {
   call(tool: string, input: JsonObject, options: CallOptions): Promise<CallToolResult>;
   /** Of what `list` or `call` threw. */
   faultOf(error: unknown): RequestFault;
+  /** What the program of the server wrote last to its standard error, as one line; empty for nothing. */
+  lastWords(): string;
   close(): Promise<void>;
 }
 
@@ -57,7 +60,8 @@ export interface ConnectOptions {
 
 /**
  * Connects and shakes hands.
- * @throws what the client or the system throws; nothing is left behind
+ * @throws SwarmError 'mcp-disconnected' with what the client or the system threw, and what the program said last
+ * @throws SwarmError 'mcp-client-missing'; nothing is left behind
  */
 export async function connectServer(spec: ServerSpec, options: ConnectOptions): Promise<Connection> {
   const sdk = await loadSdk();
@@ -66,8 +70,9 @@ export async function connectServer(spec: ServerSpec, options: ConnectOptions): 
     return await connectOnce(sdk, spec, options);
   } catch (error) {
     // Some programs end when they are asked what they do not know: then that is not asked.
-    const mayBeOlder = !handshake.isLegacy && !('url' in spec) && sdk.SdkError.isInstance(error);
-    if (!mayBeOlder || signal.aborted || isTimeout(sdk, error)) throw error;
+    const cause = error instanceof SwarmError ? error.cause : error;
+    const mayBeOlder = !handshake.isLegacy && !('url' in spec) && sdk.SdkError.isInstance(cause);
+    if (!mayBeOlder || signal.aborted || isTimeout(sdk, cause)) throw error;
     const connection = await connectOnce(sdk, spec, { ...options, handshake: { isLegacy: true } });
     handshake.isLegacy = true;
     return connection;
@@ -83,14 +88,18 @@ async function connectOnce(
     isLegacy: handshake.isLegacy,
     onListChanged: () => events.onListChanged(),
   });
-  const { transport, listening } = wayTo(sdk, spec);
+  const { transport, listening, lastWords } = wayTo(sdk, spec);
   let isOpen = false;
   client.onclose = () => {
     const wasOpen = isOpen;
     isOpen = false;
     if (wasOpen) events.onLost();
   };
-  await shakeHands(client, transport, { signal, timeoutMs: spec.limits.connectMs });
+  try {
+    await shakeHands(client, transport, { signal, timeoutMs: spec.limits.connectMs });
+  } catch (cause) {
+    throw notConnected(cause, lastWords());
+  }
   isOpen = true;
   if (client.getProtocolEra() === 'legacy') {
     handshake.isLegacy = true;
@@ -103,6 +112,7 @@ async function connectOnce(
     get isOpen() {
       return isOpen;
     },
+    lastWords,
     async close() {
       if (isOpen) await endSession(transport, spec.limits.closeMs);
       isOpen = false;
@@ -110,6 +120,12 @@ async function connectOnce(
       await transport.close();
     },
   };
+}
+
+function notConnected(cause: unknown, words: string): SwarmError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  const said = words === '' ? '' : `; it wrote last: ${words}`;
+  return new SwarmError('mcp-disconnected', `${why}${said}`, { cause });
 }
 
 async function shakeHands(
@@ -156,7 +172,7 @@ function connectionOf(
   sdk: McpSdk,
   client: Client,
   { limits }: ServerSpec,
-): Omit<Connection, 'close' | 'isOpen'> {
+): Omit<Connection, 'close' | 'isOpen' | 'lastWords'> {
   return {
     async list(signal) {
       const timeout = limits.listMs;

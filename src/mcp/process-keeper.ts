@@ -29,7 +29,7 @@ export function watchGroup(pid: number): ProcessKeeper {
 /** A child and its pipes keep this process alive no longer. */
 export function letGo(child: ChildProcess): void {
   child.unref();
-  for (const pipe of [child.stdin, child.stdout]) {
+  for (const pipe of [child.stdin, child.stdout, child.stderr]) {
     // Pipes of a child are sockets, which the types do not say.
     if (pipe !== null && 'unref' in pipe && typeof pipe.unref === 'function') pipe.unref();
   }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { sleep, systemClock } from '../clock.ts';
 import { SwarmError } from '../errors.ts';
+import { createLastWords, type LastWords } from './last-words.ts';
 import type { McpSdk } from './load-sdk.ts';
 import { letGo, type ProcessKeeper, signalGroup, watchGroup } from './process-keeper.ts';
 
@@ -11,6 +12,8 @@ export interface ProcessOptions {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** Values of `env` that may be secrets. */
+  readonly secrets: readonly string[];
   readonly cwd: string | undefined;
   readonly stderr: 'ignore' | 'inherit';
   readonly maxMessageBytes: number;
@@ -37,12 +40,14 @@ export class ProcessTransport implements Transport {
   #child: ChildProcess | undefined;
   #keeper: ProcessKeeper | undefined;
   #closed = false;
+  readonly #words: LastWords;
   /** One wait for all that is sent meanwhile. */
   #draining: Promise<void> | undefined;
 
   constructor(sdk: McpSdk, options: ProcessOptions) {
     this.#sdk = sdk;
     this.#options = options;
+    this.#words = createLastWords(options.secrets);
     this.#buffer = new sdk.ReadBuffer({ maxBufferSize: options.maxMessageBytes });
   }
 
@@ -50,21 +55,28 @@ export class ProcessTransport implements Transport {
     return this.#child?.pid ?? null;
   }
 
+  /** The end of what the program wrote to its standard error, as one line; empty where nobody but its reader has it. */
+  lastWords(): string {
+    return this.#words.text();
+  }
+
   async start(): Promise<void> {
     const { command, args, env, cwd, stderr } = this.#options;
     const child = spawn(command, args, {
       ...(cwd === undefined ? {} : { cwd }),
       env,
-      stdio: ['pipe', 'pipe', stderr],
+      stdio: ['pipe', 'pipe', stderr === 'inherit' ? 'inherit' : 'pipe'],
       // Leads a group; where there are none, it would open a window.
       detached: process.platform !== 'win32',
       windowsHide: true,
     });
     this.#child = child;
     child.once('exit', () => this.#ended(child));
-    child.stdin.on('error', (error) => this.onerror?.(error));
-    child.stdout.on('error', (error) => this.onerror?.(error));
-    child.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
+    for (const pipe of [child.stdin, child.stdout, child.stderr]) {
+      pipe?.on('error', (error) => this.onerror?.(error));
+    }
+    child.stdout?.on('data', (chunk: Buffer) => this.#read(chunk));
+    child.stderr?.on('data', (chunk: Buffer) => this.#words.add(chunk));
     await once(child, 'spawn');
     child.on('error', (error) => this.onerror?.(error));
     if (child.pid !== undefined && child.exitCode === null) this.#keeper = watchGroup(child.pid);
@@ -113,6 +125,7 @@ export class ProcessTransport implements Transport {
     // What it wrote before it ended is still in the pipe.
     void endsWithin(told(child, 'close'), PIPE_MS).then(() => {
       child.stdout?.destroy();
+      child.stderr?.destroy();
       this.#buffer.clear();
       this.onclose?.();
     });

@@ -95,7 +95,10 @@ export interface StdioServerOptions extends McpServerSettings {
    * other is passed on.
    */
   readonly inheritEnv?: readonly string[];
-  /** What becomes of its standard error. Default `ignore`. */
+  /**
+   * What becomes of its standard error. Default `ignore`: the end of it is told where the server is lost (`onFault`), and
+   * nothing else of it is kept.
+   */
   readonly stderr?: 'ignore' | 'inherit';
 }
 

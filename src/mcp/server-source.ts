@@ -64,7 +64,7 @@ export class ServerSource implements OpenToolSource, ServerLink {
     if (this.#nowMs() - this.#connectedAtMs >= this.#spec.limits.steadyMs) this.#failures = 0;
     this.#pause();
     this.#offer([]);
-    this.#tell('lost', 'the connection ended');
+    this.#tell('lost', endOf(connection));
     // Over HTTP there is something left to close.
     void connection.close().catch(() => undefined);
   }
@@ -113,6 +113,7 @@ export class ServerSource implements OpenToolSource, ServerLink {
     }
     if (!connection.isOpen) {
       this.#pause();
+      this.#tell('lost', endOf(connection));
       return undefined;
     }
     this.#connection = connection;
@@ -192,4 +193,9 @@ export class ServerSource implements OpenToolSource, ServerLink {
   #nowMs(): number {
     return this.#clock.monotonicMs();
   }
+}
+
+function endOf(connection: Connection): string {
+  const words = connection.lastWords();
+  return `the connection ended${words === '' ? '' : `; it wrote last: ${words}`}`;
 }

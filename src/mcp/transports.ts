@@ -9,12 +9,15 @@ export interface ServerWay {
   readonly transport: Transport;
   /** Resolves once the server can tell of changes, or has said that it will not. */
   readonly listening: Promise<void>;
+  /** What its program wrote last to its standard error, as one line; empty for nothing, and over HTTP. */
+  lastWords(): string;
 }
 
 /** A way to the server that nothing has gone yet. */
 export function wayTo(sdk: McpSdk, spec: ServerSpec): ServerWay {
   if ('url' in spec) return httpWay(sdk, spec);
-  return { transport: processTransport(sdk, spec), listening: Promise.resolve() };
+  const transport = processTransport(sdk, spec);
+  return { transport, listening: Promise.resolve(), lastWords: () => transport.lastWords() };
 }
 
 function httpWay(sdk: McpSdk, spec: ServerSpec & HttpServerOptions): ServerWay {
@@ -32,19 +35,33 @@ function httpWay(sdk: McpSdk, spec: ServerSpec & HttpServerOptions): ServerWay {
     },
   });
   // The class declares `sessionId` as it is set, the interface as it may be absent.
-  return { transport: transport as Transport, listening: listening.promise };
+  return { transport: transport as Transport, listening: listening.promise, lastWords: () => '' };
 }
 
 /** Variables that programs cannot do without, and none that may hold a secret. */
 const NEEDED = ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER', 'TMPDIR', 'LANG'];
 
-function processTransport(sdk: McpSdk, spec: ServerSpec & StdioServerOptions): Transport {
+function processTransport(sdk: McpSdk, spec: ServerSpec & StdioServerOptions): ProcessTransport {
   const { command, args = [], env = {}, inheritEnv = [], cwd, stderr = 'ignore', limits } = spec;
   const { maxMessageBytes, closeMs } = limits;
-  const inherited = [...NEEDED, ...inheritEnv].flatMap((key) => {
-    const value = process.env[key];
-    return value === undefined ? [] : [[key, value] as const];
+  const given = { ...inherited(inheritEnv), ...env };
+  return new ProcessTransport(sdk, {
+    command,
+    args,
+    env: { ...inherited(NEEDED), ...given },
+    secrets: Object.values(given),
+    cwd,
+    stderr,
+    maxMessageBytes,
+    closeMs,
   });
-  const all = { ...Object.fromEntries(inherited), ...env };
-  return new ProcessTransport(sdk, { command, args, env: all, cwd, stderr, maxMessageBytes, closeMs });
+}
+
+/** Variables of this process, as far as it has them. */
+function inherited(names: readonly string[]): Readonly<Record<string, string>> {
+  const found = names.flatMap((name) => {
+    const value = process.env[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return Object.fromEntries(found);
 }

@@ -28,82 +28,95 @@ export interface BatchPublisher {
   close(): void;
 }
 
-interface Flight {
-  readonly outcomes: (MessageOutcome | undefined)[];
-  open: number;
-  failure: SwarmError | undefined;
-  /** Called once nothing is open. */
-  done(): void;
-}
-
 /**
  * Makes a {@link BatchPublisher}. One subscription takes all acknowledgements and one timer watches a batch, which
  * is a third of what a request for each message costs.
  */
 export function createBatchPublisher(client: NatsClient, clock: Clock = systemClock): BatchPublisher {
   const inbox = client.inbox();
-  const flights = new Map<string, { readonly flight: Flight; readonly index: number }>();
+  const waiting = new Map<string, { readonly flight: Flight; readonly index: number }>();
   let next = 0;
   let subscription: NatsSubscription | undefined;
 
   const take = (message: NatsMessage) => {
     const token = message.subject.slice(inbox.length + 1);
-    const found = flights.get(token);
-    if (found === undefined) return;
-    flights.delete(token);
-    const { flight, index } = found;
-    const outcome = outcomeOf(message);
-    if (outcome instanceof SwarmError) flight.failure ??= outcome;
-    else flight.outcomes[index] = outcome;
-    flight.open -= 1;
-    if (flight.open === 0) flight.done();
+    const found = waiting.get(token);
+    waiting.delete(token);
+    found?.flight.landed(found.index, outcomeOf(message));
   };
+
+  const send = ({ subject, payload, headers }: StreamMessage, token: string) =>
+    client.publish(subject, payload, { headers, reply: `${inbox}.${token}` });
 
   return {
     async publish(messages, signal) {
       if (messages.length === 0) return [];
       subscription ??= client.subscribe(`${inbox}.*`, take);
-      const settled = Promise.withResolvers<void>();
-      const flight: Flight = {
-        outcomes: [],
-        open: messages.length,
-        failure: undefined,
-        done: settled.resolve,
-      };
-      const tokens: string[] = [];
-      const fail = (why: string) => {
-        flight.failure ??= new SwarmError('nats-unavailable', why);
-        settled.resolve();
-      };
-      const { life } = client;
-      const onLost = () => fail('the connection was lost before the server had stored everything');
-      const onStop = () => fail('stopped before the server had stored everything');
-      life.addEventListener('abort', onLost, { once: true });
-      signal.addEventListener('abort', onStop, { once: true });
-      const timer = clock.setTimeout(
-        () => fail(`the server did not acknowledge within ${NATS_LIMITS.ackMs} ms`),
-        NATS_LIMITS.ackMs,
-      );
+      const flight = new Flight(messages.length);
+      const watch = watchFlight(flight, { life: client.life, signal, clock });
+      const tokens = messages.map(() => (next++).toString(36));
       try {
-        for (const [index, message] of messages.entries()) {
-          const token = (next++).toString(36);
-          tokens.push(token);
-          flights.set(token, { flight, index });
-          const { subject, payload, headers } = message;
-          client.publish(subject, payload, { headers, reply: `${inbox}.${token}` });
-        }
-        await settled.promise;
+        for (const [index, token] of tokens.entries()) waiting.set(token, { flight, index });
+        for (const [index, message] of messages.entries()) send(message, tokens[index] ?? '');
+        return await flight.outcomes;
       } finally {
-        clock.clearTimeout(timer);
-        life.removeEventListener('abort', onLost);
-        signal.removeEventListener('abort', onStop);
-        for (const token of tokens) flights.delete(token);
+        watch.end();
+        for (const token of tokens) waiting.delete(token);
       }
-      if (flight.failure !== undefined) throw flight.failure;
-      // Nothing is open and nothing failed, so each one has an outcome.
-      return flight.outcomes as MessageOutcome[];
     },
     close: () => subscription?.close(),
+  };
+}
+
+/** The messages of one batch on their way. */
+class Flight {
+  readonly outcomes: Promise<readonly MessageOutcome[]>;
+  readonly #outcomes: MessageOutcome[] = [];
+  readonly #settled = Promise.withResolvers<readonly MessageOutcome[]>();
+  #open: number;
+  #failure: SwarmError | undefined;
+
+  constructor(count: number) {
+    this.#open = count;
+    this.outcomes = this.#settled.promise;
+  }
+
+  /** One message has its answer. A failure is told when all have theirs: until then others may be stored. */
+  landed(index: number, outcome: MessageOutcome | SwarmError): void {
+    if (outcome instanceof SwarmError) this.#failure ??= outcome;
+    else this.#outcomes[index] = outcome;
+    this.#open -= 1;
+    if (this.#open > 0) return;
+    if (this.#failure === undefined) this.#settled.resolve(this.#outcomes);
+    else this.#settled.reject(this.#failure);
+  }
+
+  /** No answer is waited for any more. */
+  fail(why: string): void {
+    this.#settled.reject(this.#failure ?? new SwarmError('nats-unavailable', why));
+  }
+}
+
+interface FlightBounds {
+  readonly life: AbortSignal;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+}
+
+/** Fails a flight whose connection is lost, that is stopped, or that takes too long. */
+function watchFlight(flight: Flight, { life, signal, clock }: FlightBounds): { end(): void } {
+  const onLost = () => flight.fail('the connection was lost before the server had stored everything');
+  const onStop = () => flight.fail('stopped before the server had stored everything');
+  const onLate = () => flight.fail(`the server did not acknowledge within ${NATS_LIMITS.ackMs} ms`);
+  life.addEventListener('abort', onLost, { once: true });
+  signal.addEventListener('abort', onStop, { once: true });
+  const timer = clock.setTimeout(onLate, NATS_LIMITS.ackMs);
+  return {
+    end() {
+      clock.clearTimeout(timer);
+      life.removeEventListener('abort', onLost);
+      signal.removeEventListener('abort', onStop);
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 import { SwarmError } from '../errors.ts';
-import { assertOptions, type OptionNames } from './option-names.ts';
+import { assertOptions, type OptionNames } from '../option-names.ts';
 
 /** Who a connection is; the later ones are the safer ones. */
 export type NatsAuth =

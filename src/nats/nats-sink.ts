@@ -6,6 +6,7 @@ import type { Sink, SinkLag, SinkState } from '../events/sink.ts';
 import { randomIds } from '../ids.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { NATS_LIMITS } from '../limits.ts';
+import { assertOptions, type OptionNames } from '../option-names.ts';
 import { type ArtifactBucket, createArtifactBucket } from './artifact-bucket.ts';
 import { type BatchPublisher, createBatchPublisher, type StreamMessage } from './batch-publisher.ts';
 import type { NatsClient } from './client.ts';
@@ -19,7 +20,6 @@ import {
 import { createHealthBeat, type HealthBeat } from './health.ts';
 import { copyArtifacts } from './ledger-artifacts.ts';
 import { messageOf } from './nats-error.ts';
-import { assertOptions, type OptionNames } from './option-names.ts';
 import { createResumption, type Resumption } from './resumption.ts';
 import { createSubjects, type SubjectOptions } from './subjects.ts';
 

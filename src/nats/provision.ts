@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { assertOptions, type OptionNames } from '../option-names.ts';
 import type { NatsClient } from './client.ts';
 import { askJetStream, FAULT, rejection } from './jet-stream-api.ts';
 import { type LedgerStreamOptions, planLedgerStreams, planWorkerStreams } from './ledger-streams.ts';
@@ -36,21 +37,42 @@ export interface ProvisionReport {
   readonly verdict: 'ready' | 'degraded' | 'unfit';
 }
 
+interface ProvisionRequest extends ProvisionOptions, LedgerStreamOptions {
+  /** First token of every subject. Default `swm`. */
+  readonly subjectRoot?: string;
+  /** Copies in a cluster. Default 1. */
+  readonly replicas?: number;
+  /** The streams of a ledger too, and of workers on it. Default false. */
+  readonly ledger?: boolean;
+  /** Makes nothing. Default false. */
+  readonly dryRun?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+const OPTIONS: OptionNames<ProvisionRequest> = {
+  subjectRoot: true,
+  replicas: true,
+  eventDays: true,
+  maxEventBytes: true,
+  maxArtifactBytes: true,
+  maxLedgerBytes: true,
+  maxLedgerArtifactBytes: true,
+  ledger: true,
+  dryRun: true,
+  signal: true,
+};
+
 /**
  * Makes the streams that are missing, or only looks (`dryRun`), and compares what the server says they are with what
  * was asked for: an old one drops what it does not know. A stream that is there already is never changed.
- * @throws SwarmError 'nats-unavailable', 'nats-rejected'; 'nats-unsuitable' for a ledger on an old server
+ * @throws SwarmError 'invalid-definition', 'nats-unavailable', 'nats-rejected'; 'nats-unsuitable' for a ledger on an old
+ * server
  */
 export async function provision(
   client: NatsClient,
-  options: ProvisionOptions &
-    LedgerStreamOptions & {
-      /** The streams of a ledger too, and of workers on it. Default false. */
-      readonly ledger?: boolean;
-      readonly dryRun?: boolean;
-      readonly signal?: AbortSignal;
-    } = {},
+  options: ProvisionRequest = {},
 ): Promise<ProvisionReport> {
+  assertOptions('provision', options, OPTIONS);
   const { ledger = false, dryRun = false, signal = AbortSignal.timeout(10_000), ...plan } = options;
   await client.connected(signal);
   // Before anything is made: an old server would make streams that are no use.

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Run } from '../agent/run.ts';
 import { createRedactor, type Redactor } from '../events/redaction.ts';
 import { NATS_LIMITS } from '../limits.ts';
+import { assertOptions, type OptionNames } from '../option-names.ts';
 import type { NatsClient } from './client.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { createSubjects, type SubjectOptions } from './subjects.ts';
@@ -13,6 +14,14 @@ export interface PublishDeltasOptions extends SubjectOptions {
   /** Masks secrets. Default: by shape. */
   readonly redactor?: Redactor;
 }
+
+const OPTIONS: OptionNames<PublishDeltasOptions> = {
+  ns: true,
+  subjectRoot: true,
+  connection: true,
+  run: true,
+  redactor: true,
+};
 
 /** What became of the deltas of a run. */
 export interface DeltaCounts {
@@ -41,6 +50,7 @@ const TOGETHER_MS = 50;
  * @throws SwarmError 'invalid-definition', 'nats-insecure'
  */
 export async function publishDeltas(options: PublishDeltasOptions): Promise<DeltaCounts> {
+  assertOptions('publishDeltas', options, OPTIONS);
   const { run, redactor = createRedactor() } = options;
   const { client, isOwn } = openConnection(options.connection);
   const plane = new DeltaPlane(client, createSubjects(options).delta(run.sessionId, run.id), run);

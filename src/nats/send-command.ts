@@ -1,6 +1,7 @@
 import { isSwarmError, SwarmError } from '../errors.ts';
 import { randomIds } from '../ids.ts';
 import { NATS_LIMITS } from '../limits.ts';
+import { assertOptions, type OptionNames } from '../option-names.ts';
 import {
   COMMAND_BODIES,
   type CommandBody,
@@ -10,7 +11,7 @@ import {
 } from './command-messages.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { readJson } from './jet-stream-api.ts';
-import { type CommandVerb, createSubjects, type SubjectOptions } from './subjects.ts';
+import { COMMAND_VERBS, type CommandVerb, createSubjects, type SubjectOptions } from './subjects.ts';
 
 /** A command for a session. */
 export interface SendCommandOptions<V extends CommandVerb> extends SubjectOptions {
@@ -23,15 +24,29 @@ export interface SendCommandOptions<V extends CommandVerb> extends SubjectOption
   readonly timeoutMs?: number;
 }
 
+const OPTIONS: OptionNames<SendCommandOptions<CommandVerb>> = {
+  ns: true,
+  subjectRoot: true,
+  connection: true,
+  session: true,
+  verb: true,
+  body: true,
+  timeoutMs: true,
+};
+
 /**
  * Sends a command to whoever serves the session. Resolves to the answer, which may be a refusal with its code.
  * @throws SwarmError 'nats-unavailable' when nobody answers in time or nobody serves commands, 'nats-rejected' where
- * the user may not send it, 'invalid-input'
+ * the user may not send it, 'invalid-input', 'invalid-definition'
  */
 export async function sendCommand<V extends CommandVerb>(
   options: SendCommandOptions<V>,
 ): Promise<CommandReply> {
+  assertOptions('sendCommand', options, OPTIONS);
   const { session, verb, timeoutMs = NATS_LIMITS.commandMs } = options;
+  if (!COMMAND_VERBS.includes(verb)) {
+    throw new SwarmError('invalid-input', `verb is one of ${COMMAND_VERBS.join(', ')}`);
+  }
   const body = { id: randomIds.next('inbox'), ...options.body };
   const checked = COMMAND_BODIES[verb].safeParse(body);
   if (!checked.success) {

@@ -2,6 +2,7 @@ import { sleep, systemClock } from '../clock.ts';
 import { isSwarmError, SwarmError } from '../errors.ts';
 import type { Ledger, SessionSummary } from '../ledger/ledger.ts';
 import { NATS_LIMITS } from '../limits.ts';
+import { assertOptions, type OptionNames } from '../option-names.ts';
 import type { Runtime } from '../runtime.ts';
 import { type CommandGround, cancel, decide, pause, query, resume, steer } from './carry-out-command.ts';
 import type { NatsMessage } from './client.ts';
@@ -24,6 +25,15 @@ export interface ServeCommandsOptions extends SubjectOptions {
   readonly approvals?: 'off' | 'decide' | 'edit';
 }
 
+const OPTIONS: OptionNames<ServeCommandsOptions> = {
+  ns: true,
+  subjectRoot: true,
+  connection: true,
+  runtime: true,
+  ledger: true,
+  approvals: true,
+};
+
 /** A service that answers commands until it is closed. */
 export interface CommandService extends AsyncDisposable {
   close(): Promise<void>;
@@ -43,6 +53,7 @@ const MAX_LATE = 1_000;
  * @throws SwarmError 'invalid-definition', 'nats-insecure'
  */
 export function serveCommands(options: ServeCommandsOptions): CommandService {
+  assertOptions('serveCommands', options, OPTIONS);
   const { client, isOwn } = openConnection(options.connection);
   const service = new Service(options);
   const subscriptions = COMMAND_VERBS.map((verb) =>

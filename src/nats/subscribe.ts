@@ -1,11 +1,11 @@
 import { sleep, systemClock } from '../clock.ts';
 import { parseEvent, type RunEvent } from '../events/event-schemas.ts';
 import { NATS_LIMITS } from '../limits.ts';
+import { assertOptions, type OptionNames } from '../option-names.ts';
 import { createArtifactBucket } from './artifact-bucket.ts';
 import type { NatsClient } from './client.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { readJson } from './jet-stream-api.ts';
-import { assertOptions, type OptionNames } from './option-names.ts';
 import { createSessionOrder, type SessionOrder } from './session-order.ts';
 import { readAllStored, readStored, type StreamStart } from './stored-events.ts';
 import { createSubjects, type EventFilter, type SubjectOptions, type Subjects } from './subjects.ts';

@@ -1,11 +1,13 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { SwarmError } from '../errors.ts';
 import { isSessionId } from '../ids.ts';
-import { type JsonValue, jsonValueSchema } from '../ledger/content.ts';
+import { type JsonValue, jsonObjectSchema, jsonValueSchema } from '../ledger/content.ts';
 import { NATS_LIMITS } from '../limits.ts';
+import { assertOptions, type OptionNames } from '../option-names.ts';
 import type { NatsClient } from './client.ts';
 import { FAULT, faultIn, readJson, rejection } from './jet-stream-api.ts';
-import { createSubjects, encodeToken, type SubjectOptions, WIRE_VERSION } from './subjects.ts';
+import { createSubjects, decodeToken, encodeToken, type SubjectOptions, WIRE_VERSION } from './subjects.ts';
 
 const id = z.string().refine(isSessionId, 'not an id');
 
@@ -18,6 +20,11 @@ export const queuedTurnSchema = z.object({
   /** Name of the definition in the registry of the worker. */
   target: z.string().min(1).max(256),
   input: jsonValueSchema,
+  /** Hash of the definition. Absent: whatever the worker has under the name. */
+  definition: z.string().max(128).optional(),
+  budget: jsonObjectSchema.optional(),
+  boundTools: z.array(z.string()).optional(),
+  discovery: jsonObjectSchema.optional(),
 });
 
 /** One entry of the queue. */
@@ -34,19 +41,46 @@ export type Enqueued =
 export interface QueueSubjects {
   turn(pool: string, session: string): string;
   turns(pool: string): string;
+  /** Of a request to take a session up: one waits for each reason. */
+  wake(pool: string, session: string, cause: string): string;
+  /** Pool and session of a subject of this queue; a token that is a hash of a longer text stays one. */
+  parseTurn(subject: string): { readonly pool: string; readonly session: string } | undefined;
   /** `source` is what a dead letter came from, `reason` a word for why. */
   deadLetter(source: string, reason: string): string;
+  deadLetters(): string;
+  parseDeadLetter(subject: string): { readonly source: string; readonly reason: string } | undefined;
 }
 
 /** @throws SwarmError 'invalid-definition' for a `subjectRoot` that cannot be one */
 export function createQueueSubjects(options: SubjectOptions): QueueSubjects {
   const { ns } = createSubjects(options);
   const base = `${options.subjectRoot ?? 'swm'}.${WIRE_VERSION}.${encodeToken(ns)}`;
+  const pairUnder = (plane: string, subject: string) => {
+    if (!subject.startsWith(`${base}.${plane}.`)) return undefined;
+    const tokens = subject.slice(base.length + plane.length + 2).split('.');
+    return tokens.length === 2 ? tokens.map((token) => decodeToken(token) ?? token) : undefined;
+  };
   return {
     turn: (pool, session) => `${base}.q.turn.${encodeToken(pool)}.${encodeToken(session)}`,
     turns: (pool) => `${base}.q.turn.${encodeToken(pool)}.*`,
+    // No token that is encoded holds a `=w`, so it is never that of a turn.
+    wake: (pool, session, cause) =>
+      `${base}.q.turn.${encodeToken(pool)}.${encodeToken(session)}=w${shortHash(cause)}`,
+    parseTurn(subject) {
+      const [pool, session] = pairUnder('q.turn', subject) ?? [];
+      return pool === undefined || session === undefined ? undefined : { pool, session };
+    },
     deadLetter: (source, reason) => `${base}.dlq.${encodeToken(source)}.${encodeToken(reason)}`,
+    deadLetters: () => `${base}.dlq.*.*`,
+    parseDeadLetter(subject) {
+      const [source, reason] = pairUnder('dlq', subject) ?? [];
+      return source === undefined || reason === undefined ? undefined : { source, reason };
+    },
   };
+}
+
+function shortHash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }
 
 /** Where and what to queue. */
@@ -59,20 +93,50 @@ export interface EnqueueOptions extends SubjectOptions {
   readonly input: JsonValue;
 }
 
+const OPTIONS: OptionNames<EnqueueOptions> = {
+  ns: true,
+  subjectRoot: true,
+  pool: true,
+  run: true,
+  session: true,
+  target: true,
+  input: true,
+};
+
 /**
  * Queues a turn for the workers of a pool. Waits up to 5 s for a connection and resolves when the turn is stored; doing
  * it again with the same `run` is safe.
- * @throws SwarmError 'invalid-input', 'nats-unavailable', 'nats-rejected'
+ * @throws SwarmError 'invalid-definition', 'invalid-input', 'nats-unavailable', 'nats-rejected'
  */
 export async function enqueueTurn(client: NatsClient, options: EnqueueOptions): Promise<Enqueued> {
+  assertOptions('enqueueTurn', options, OPTIONS);
   const { pool = 'default', run, session, target, input } = options;
   const turn = queuedTurnSchema.safeParse({ v: 1, run, session, target, input });
   if (!turn.success) throw new SwarmError('invalid-input', `not a turn: ${z.prettifyError(turn.error)}`);
   const subject = createQueueSubjects(options).turn(pool, session);
   await client.connected(AbortSignal.timeout(NATS_LIMITS.requestMs));
-  const payload = Buffer.from(JSON.stringify(turn.data), 'utf8');
   // The stream is that of all namespaces: an id is one of its subject.
-  const headers = { 'Nats-Msg-Id': `${subject}:${run}` };
+  return storeTurn(client, { subject, turn: turn.data, messageId: `${subject}:${run}` });
+}
+
+/**
+ * Stores a turn in the queue. The server takes a second message of the same id within two minutes for a repetition.
+ * @throws SwarmError 'nats-unavailable', 'nats-rejected'
+ */
+export async function storeTurn(
+  client: NatsClient,
+  {
+    subject,
+    turn,
+    messageId,
+  }: {
+    readonly subject: string;
+    readonly turn: z.input<typeof queuedTurnSchema>;
+    readonly messageId: string;
+  },
+): Promise<Enqueued> {
+  const payload = Buffer.from(JSON.stringify(turn), 'utf8');
+  const headers = { 'Nats-Msg-Id': messageId };
   const answer = readJson((await client.request(subject, payload, { headers })).data);
   const fault = faultIn(answer);
   if (fault === undefined) {
@@ -80,5 +144,5 @@ export async function enqueueTurn(client: NatsClient, options: EnqueueOptions): 
     return { type: 'queued', isRepeated };
   }
   if (fault.code === FAULT.notStored && fault.description.includes('per subject')) return { type: 'busy' };
-  throw rejection(`queueing a turn of ${session}`, fault);
+  throw rejection(`queueing a turn of ${turn.session}`, fault);
 }

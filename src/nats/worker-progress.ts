@@ -1,14 +1,16 @@
-import type { LedgerRecord } from '../ledger/records.ts';
+import type { LedgerRecord, RecordOf } from '../ledger/records.ts';
 import { foldSession } from '../ledger/turn-facts.ts';
 
-/** What the ledger knows of a queued turn. */
-export type TurnStanding =
-  /** Nobody has begun it, or it was begun and is open; `claims` counts who took the session up and got no further. */
-  | { readonly type: 'new' | 'open'; readonly claims: number }
-  /** It has ended: whoever is handed it once more has nothing to do. */
-  | { readonly type: 'ended' }
-  /** Another turn of the session is open. */
-  | { readonly type: 'waits' };
+/** What the ledger knows of a queued run. */
+export type RunStanding =
+  /** Nobody has begun it; `claims` counts who took the session up and got no further. */
+  | { readonly type: 'new'; readonly claims: number }
+  /** Its last turn is open, or was closed and nobody has told what became of the run. */
+  | { readonly type: 'open'; readonly claims: number }
+  /** It was told what became of it: whoever is handed it once more has nothing to do. */
+  | { readonly type: 'settled' }
+  /** Another turn of the session is open; `isPaused` where nobody has it. */
+  | { readonly type: 'waits'; readonly isPaused: boolean };
 
 /** Facts that are no progress: they are written whenever somebody begins anew where the one before was. */
 const NO_PROGRESS: ReadonlySet<string> = new Set([
@@ -21,14 +23,20 @@ const NO_PROGRESS: ReadonlySet<string> = new Set([
   'tool.indeterminate',
 ]);
 
-/** Where the turn of a run stands. `epoch` is that of the last claim on the session, with a record or without. */
-export function standingOf(records: readonly LedgerRecord[], run: string, epoch: number): TurnStanding {
+/** Where a run stands. `epoch` is that of the last claim on the session, with a record or without. */
+export function standingOf(records: readonly LedgerRecord[], run: string, epoch: number): RunStanding {
+  const told = lastTold(records, run);
+  if (told !== undefined && told.data.status !== 'paused') return { type: 'settled' };
   const { turns, openTurn } = foldSession(records);
-  const own = turns.find((turn) => turn.opened.data.run === run);
-  // A run that was handed over goes on elsewhere, and is taken up from here.
-  if (own?.closed !== undefined && own.closed.data.status !== 'handed-off') return { type: 'ended' };
-  if (own === undefined && openTurn !== undefined) return { type: 'waits' };
+  const own = turns.findLast((turn) => turn.opened.data.run === run);
+  if (own === undefined && openTurn !== undefined) return { type: 'waits', isPaused: openTurn.paused };
   if (own === undefined) return { type: 'new', claims: epoch - (records.at(-1)?.epoch ?? 0) };
   const last = records.findLast(({ type, turn }) => turn === own.turnId && !NO_PROGRESS.has(type));
   return { type: 'open', claims: epoch - (last?.epoch ?? epoch) };
+}
+
+/** What was told of a run last. */
+function lastTold(records: readonly LedgerRecord[], run: string): RecordOf<'run.settled'> | undefined {
+  const told = records.findLast((record) => record.type === 'run.settled' && record.data.run === run);
+  return told?.type === 'run.settled' ? told : undefined;
 }

@@ -1,22 +1,21 @@
 import { AckPolicy, type Consumer, type JsMsg, jetstream } from '@nats-io/jetstream';
 import { z } from 'zod';
-import type { Agent } from '../agent/define-agent.ts';
-import type { RuntimeOptions } from '../agent/runtime-options.ts';
 import { sleep, systemClock } from '../clock.ts';
-import { isSwarmError } from '../errors.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import { isSwarmError, SwarmError } from '../errors.ts';
+import { type TurnWork, workOf } from '../graph/turn-work.ts';
 import { NATS_LIMITS } from '../limits.ts';
+import { assertOptions, type OptionNames } from '../option-names.ts';
 import type { Runtime } from '../runtime.ts';
 import type { NatsClient } from './client.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { askJetStream, FAULT, readJson, rejection } from './jet-stream-api.ts';
 import { QUEUE_STREAM } from './ledger-streams.ts';
 import { messageOf, natsError } from './nats-error.ts';
-import { assertOptions, type OptionNames } from './option-names.ts';
+import { queueEntrySchema } from './queue-entry.ts';
 import { assertKeepsLedger } from './server-fit.ts';
 import { encodeToken, type SubjectOptions } from './subjects.ts';
-import { createQueueSubjects, type QueuedTurn, type QueueSubjects, queuedTurnSchema } from './work-queue.ts';
-import { standingOf } from './worker-progress.ts';
+import { type EntryEnd, workOnEntry } from './work-on-entry.ts';
+import { createQueueSubjects, type QueueSubjects } from './work-queue.ts';
 
 const NANOS_PER_MS = 1_000_000;
 /** Signs that a turn is worked on, in the time a worker may be silent. */
@@ -34,11 +33,8 @@ export interface WorkerOptions extends SubjectOptions {
    * 30,000; no shorter than the lease of the ledger, or they are handed out in vain.
    */
   readonly leaseMs?: number;
+  /** Runs the turns, on a ledger that all workers of the pool share, with what is in its `agents`. */
   readonly runtime: Runtime;
-  /** The ledger of the runtime: one that all workers of the pool share. */
-  readonly ledger: Ledger;
-  /** The registry of the runtime. */
-  readonly agents: NonNullable<RuntimeOptions['agents']>;
 }
 
 /** Counts of a worker since its start. */
@@ -68,8 +64,6 @@ const OPTIONS: OptionNames<WorkerOptions> = {
   concurrency: true,
   leaseMs: true,
   runtime: true,
-  ledger: true,
-  agents: true,
 };
 
 /**
@@ -79,6 +73,9 @@ const OPTIONS: OptionNames<WorkerOptions> = {
  */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   assertOptions('startWorker', options, OPTIONS);
+  const work = workOf(options.runtime);
+  if (work === undefined)
+    throw new SwarmError('invalid-definition', 'startWorker: runtime is none of createRuntime()');
   const { client, isOwn } = openConnection(options.connection);
   try {
     await client.connected(AbortSignal.timeout(10_000));
@@ -87,7 +84,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     const { pool = 'default', ns = 'default', leaseMs = NATS_LIMITS.ackWaitMs } = options;
     const name = `pool-${encodeToken(ns)}-${encodeToken(pool)}`;
     const found = await ensurePool(client, { name, filter: subjects.turns(pool), ackWaitMs: leaseMs });
-    return new PoolWorker(options, { client, isOwn, subjects, consumer: name, ackWaitMs: found });
+    return new PoolWorker(options, { client, isOwn, subjects, consumer: name, ackWaitMs: found, work });
   } catch (error) {
     if (isOwn) await client.close();
     throw natsError(error, 'starting a worker');
@@ -131,6 +128,7 @@ interface PoolParts {
   readonly subjects: QueueSubjects;
   readonly consumer: string;
   readonly ackWaitMs: number;
+  readonly work: TurnWork;
 }
 
 class PoolWorker implements Worker {
@@ -198,9 +196,11 @@ class PoolWorker implements Worker {
   async #take(message: JsMsg): Promise<void> {
     const beat = setInterval(() => message.working(), this.#parts.ackWaitMs / SIGNS);
     try {
-      const turn = queuedTurnSchema.safeParse(readJson(message.data));
-      if (!turn.success) return await this.#bury(message, 'malformed', 'not a turn');
-      await this.#settle(message, turn.data);
+      const entry = queueEntrySchema.safeParse(readJson(message.data));
+      if (!entry.success) return await this.#bury(message, 'malformed', 'no entry of a queue');
+      const { runtime } = this.#options;
+      const ground = { runtime, work: this.#parts.work };
+      await this.#finish(message, await workOnEntry(ground, entry.data, message.info.deliveryCount));
     } catch (error) {
       this.#giveBack(message);
       if (!isSwarmError(error)) throw error;
@@ -209,46 +209,11 @@ class PoolWorker implements Worker {
     }
   }
 
-  async #settle(message: JsMsg, turn: QueuedTurn): Promise<void> {
-    const { ledger, agents, runtime } = this.#options;
-    const head = await ledger.head(turn.session);
-    const records = head === undefined ? [] : await ledger.read(turn.session);
-    // Of a session without a record nobody but the queue knows how often it was tried.
-    const claims = message.info.deliveryCount - 1;
-    const standing = standingOf(records, turn.run, head?.epoch ?? claims);
-    if (standing.type === 'ended') {
-      this.#counts.repeated += 1;
-      return void (await message.ackAck());
-    }
-    if (standing.type === 'waits') return this.#giveBack(message);
-    if (!Object.hasOwn(agents, turn.target)) {
-      return this.#bury(message, 'unknown-agent', `no definition named ${turn.target} is registered here`);
-    }
-    if (standing.claims >= NATS_LIMITS.claimsWithoutProgress) {
-      const why = `taken up ${standing.claims} times and got no further`;
-      if (standing.type === 'open') await runtime.abandon(turn.session, `poison: ${why}`);
-      return this.#bury(message, 'poison', why);
-    }
-    await this.#run(message, turn, standing.type === 'open');
-  }
-
-  async #run(message: JsMsg, turn: QueuedTurn, isOpen: boolean): Promise<void> {
-    const { runtime, agents } = this.#options;
-    const settings = { runId: turn.run, onApproval: 'pause' } as const;
-    const run = isOpen
-      ? runtime.resume(turn.target, turn.session, settings)
-      : // What kind of definition it is, and whether the input fits it, is checked where it starts.
-        runtime.run(agents[turn.target] as unknown as Agent, turn.input as string, {
-          ...settings,
-          sessionId: turn.session,
-        });
-    const result = await run.result;
-    const failure = result.status === 'failed' ? result.error.kind : undefined;
-    if (failure !== undefined && PASSING.has(failure)) return this.#giveBack(message);
+  async #finish(message: JsMsg, end: EntryEnd): Promise<void> {
+    if (end.type === 'later') return this.#giveBack(message);
+    if (end.type === 'dead') return this.#bury(message, end.reason, end.why);
     await message.ackAck();
-    // It was handed out once more while it was worked on, and has ended meanwhile.
-    if (failure === 'nothing-to-resume') this.#counts.repeated += 1;
-    else this.#counts.worked += 1;
+    this.#counts[end.how] += 1;
   }
 
   #giveBack(message: JsMsg): void {
@@ -272,14 +237,3 @@ class PoolWorker implements Worker {
     this.#counts.dead += 1;
   }
 }
-
-/** Kinds of a failed run that say nothing of the turn: somebody else, or this worker later, brings it to an end. */
-const PASSING: ReadonlySet<string> = new Set([
-  'runtime-closed',
-  'session-owned-elsewhere',
-  'ledger-closed',
-  'ledger-unavailable',
-  'ledger-indeterminate',
-  'ledger-rejected',
-  'turn-open',
-]);

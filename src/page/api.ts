@@ -7,6 +7,8 @@ export interface PendingRequest {
   readonly toolName: string;
   /** Absent for those who only look. */
   readonly input?: Readonly<Record<string, unknown>>;
+  /** Why `input` may not be what is decided on. */
+  readonly doubt?: 'absent' | 'masked' | 'different';
   readonly callId: string;
   readonly sessionId: string;
   readonly agentPath: readonly string[];

@@ -86,6 +86,15 @@ function connect(store: Store, approvalsChanged: () => void): StreamClient {
         document.body.dataset['ready'] = 'true';
         approvalsChanged();
       },
+      missed(facts) {
+        store.missedFacts += facts;
+        store.changed();
+      },
+      trouble(words) {
+        if (words === undefined) store.say('The connection is back');
+        store.trouble = words;
+        store.changed();
+      },
       state(trouble) {
         if (trouble === 'refused' && 'Authorization' in authHeaders()) {
           // Of an earlier server, or mistyped: what may be seen without one still can.

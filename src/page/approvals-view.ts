@@ -67,8 +67,15 @@ function createQuestion(store: Store): () => Promise<void> {
   };
 }
 
+const DOUBTS = {
+  absent: 'The arguments were not published here: look at them where the agent runs.',
+  masked: 'Parts of the arguments are masked here, so they could not be checked.',
+  different:
+    'These are not the arguments that the call waits with: somebody else wrote them. Do not approve.',
+} as const;
+
 function card(request: PendingRequest, store: Store, isReadOnly: boolean): HTMLElement {
-  const { id, toolName, agentPath, input, question, kind, expiresAt, callId } = request;
+  const { id, toolName, agentPath, input, doubt, question, kind, expiresAt, callId } = request;
   const isQuestion = kind === 'question';
   const words = el('input', {
     type: 'text',
@@ -99,6 +106,8 @@ function card(request: PendingRequest, store: Store, isReadOnly: boolean): HTMLE
     question !== undefined && el('p', { class: 'question' }, question),
     input !== undefined &&
       el('pre', { tabindex: '0', 'aria-label': 'Arguments' }, JSON.stringify(input, undefined, 2)),
+    doubt !== undefined &&
+      el('p', { class: `doubt${doubt === 'different' ? ' is-bad' : ''}` }, DOUBTS[doubt]),
     expiresAt !== undefined &&
       el('p', { class: 'muted' }, `expires in ${formatElapsed(expiresAt - store.now())}`),
     !isReadOnly &&
@@ -108,7 +117,11 @@ function card(request: PendingRequest, store: Store, isReadOnly: boolean): HTMLE
         words,
         el(
           'button',
-          { class: 'primary', onclick: () => void answer('approve') },
+          {
+            class: 'primary',
+            disabled: doubt === 'different',
+            onclick: () => void answer('approve'),
+          },
           isQuestion ? 'Answer' : 'Approve',
         ),
         el('button', { class: 'danger', onclick: () => void answer('deny') }, 'Deny'),

@@ -36,8 +36,11 @@ export class Store {
   readonly events: RunEvent[] = [];
   /** Events left out as there were too many. */
   overflow = 0;
-  /** Transitions the server could not keep for us. */
+  /** Transitions, and facts of a bus, that the server could not keep for us. */
   droppedMoves = 0;
+  missedFacts = 0;
+  /** Why the server may be behind, in its words. */
+  trouble: string | undefined;
   pending: readonly PendingRequest[] = [];
   selected: string | undefined;
   view: ViewName = 'chart';
@@ -101,6 +104,7 @@ export class Store {
 
   begin(hello: Hello, isResumed: boolean): void {
     this.hello = hello;
+    this.trouble = undefined;
     this.#clockOffset = hello.now - Date.now();
     this.#setLive(hello.instances);
     if (!isResumed) this.isReady = false;
@@ -114,6 +118,7 @@ export class Store {
     this.#runOf.clear();
     this.past = undefined;
     this.overflow = 0;
+    this.missedFacts = 0;
     this.isReady = false;
     this.changed();
   }

@@ -3,8 +3,6 @@ import type { RunEvent } from '../events/event-schemas.ts';
 /** A transition of a live machine, as far as the page reads it. */
 export interface Move {
   readonly id: string;
-  readonly kind: string;
-  readonly session: string;
   readonly from: string;
   readonly to: string;
   readonly event: string;
@@ -12,7 +10,6 @@ export interface Move {
   readonly final?: true;
   readonly illegal?: true;
   readonly fault?: true;
-  readonly meta: { readonly [name: string]: string | number | boolean | null };
 }
 
 /** What the server says first. */
@@ -44,6 +41,10 @@ export interface StreamHandlers {
   facts(events: readonly RunEvent[]): void;
   moves(batch: MoveBatch): void;
   ready(): void;
+  /** So many facts were no longer kept when this page came to them. */
+  missed(facts: number): void;
+  /** Why the server itself may be behind; undefined when it no longer is. */
+  trouble(words: string | undefined): void;
   /** Undefined = connected. */
   state(trouble: 'lost' | 'refused' | undefined): void;
 }
@@ -149,6 +150,12 @@ function deliver({ event, data }: Message, handlers: StreamHandlers): void {
       return;
     case 'ready':
       handlers.ready();
+      return;
+    case 'missed':
+      handlers.missed((JSON.parse(data) as { facts: number }).facts);
+      return;
+    case 'trouble':
+      handlers.trouble((JSON.parse(data) as { words: string | null }).words ?? undefined);
       return;
     default:
       return;

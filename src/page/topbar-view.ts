@@ -48,15 +48,16 @@ export function createTopbarView(store: Store, actions: TopbarActions): View {
       ),
     ),
     render() {
-      const [words, kind] = statusOf(store);
+      const [state, kind] = statusOf(store);
       status.className = `status is-${kind}`;
-      fill(status, words);
+      fill(status, state);
       fill(sums, sumsOf(store));
       waiting.hidden = store.pending.length === 0;
       fill(waiting, `${store.pending.length} waiting`);
       notice.className = `notice${store.message?.isError === true ? ' is-bad' : ''}`;
-      notice.hidden = store.message === undefined && store.droppedMoves === 0 && store.overflow === 0;
-      fill(notice, store.message?.text ?? lossOf(store));
+      const words = store.message?.text ?? lossOf(store);
+      notice.hidden = words === '';
+      fill(notice, words);
       older.hidden = (store.hello?.start ?? 0) === 0;
       unlock.render(store);
       const badge = store.pending.length === 0 ? '' : `(${store.pending.length}) `;
@@ -65,12 +66,13 @@ export function createTopbarView(store: Store, actions: TopbarActions): View {
   };
 }
 
-function statusOf({ connection, isReady, past }: Store): readonly [string, string] {
+function statusOf({ connection, isReady, past, trouble }: Store): readonly [string, string] {
   if (past !== undefined) return ['Earlier moment', 'past'];
   switch (connection) {
     case 'connecting':
       return ['Connecting', 'lost'];
     case 'live':
+      if (trouble !== undefined) return [trouble, 'lost'];
       return isReady ? ['Live', 'live'] : ['Loading', 'lost'];
     case 'lost':
       return ['Not connected; trying again', 'lost'];
@@ -95,9 +97,10 @@ function sumsOf({ model }: Store): string {
     .join(' · ');
 }
 
-function lossOf({ droppedMoves, overflow }: Store): string {
+function lossOf({ droppedMoves, missedFacts, overflow }: Store): string {
   const losses = [
     droppedMoves > 0 && `${count(droppedMoves, 'transition')} dropped: they came faster than this page reads`,
+    missedFacts > 0 && `${count(missedFacts, 'event')} dropped: only the newest are kept`,
     overflow > 0 && `${count(overflow, 'event')} left out: there are too many for one page`,
   ];
   return losses.filter((words) => words !== false).join('; ');

@@ -44,75 +44,91 @@ export function settlePromises(): Promise<void> {
  * await done; // true
  */
 export function fakeClock(startMs = Date.UTC(2026, 0, 1)): FakeClock {
-  let elapsedMs = 0;
-  let order = 0;
-  const timers = new Map<number, Timer>();
-  const watchers = new Set<() => void>();
+  return new ManualClock(startMs);
+}
 
-  const next = (): Timer | undefined => {
+class ManualClock implements FakeClock {
+  readonly #startMs: number;
+  readonly #timers = new Map<number, Timer>();
+  readonly #watchers = new Set<() => void>();
+  #elapsedMs = 0;
+  #order = 0;
+
+  constructor(startMs: number) {
+    this.#startMs = startMs;
+  }
+
+  // Those of a clock are fields: code under test takes them off it.
+  readonly now = () => this.#startMs + this.#elapsedMs;
+  readonly monotonicMs = () => this.#elapsedMs;
+
+  readonly setTimeout = (run: () => void, delayMs: number): number => {
+    this.#order += 1;
+    const dueMs = this.#elapsedMs + Math.max(0, delayMs || 0);
+    this.#timers.set(this.#order, { dueMs, order: this.#order, run });
+    for (const wake of this.#watchers) wake();
+    return this.#order;
+  };
+
+  readonly clearTimeout = (handle: unknown): void => {
+    // Handles are the orders given by setTimeout above; any other value clears nothing.
+    this.#timers.delete(handle as number);
+  };
+
+  get pending(): number {
+    return this.#timers.size;
+  }
+
+  due(): readonly number[] {
+    return [...this.#timers.values()].map(({ dueMs }) => this.#startMs + dueMs).sort((a, b) => a - b);
+  }
+
+  async advance(ms: number): Promise<void> {
+    const untilMs = this.#elapsedMs + ms;
+    await this.#runDue(untilMs);
+    this.#elapsedMs = Math.max(this.#elapsedMs, untilMs);
+  }
+
+  async advanceToNext(): Promise<boolean> {
+    await settlePromises();
+    const timer = this.#next();
+    if (timer === undefined) return false;
+    await this.advance(Math.max(0, timer.dueMs - this.#elapsedMs));
+    return true;
+  }
+
+  whenPending(count = 1): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        if (this.#timers.size < count) return;
+        this.#watchers.delete(wake);
+        resolve();
+      };
+      this.#watchers.add(wake);
+      wake();
+    });
+  }
+
+  #next(): Timer | undefined {
     let first: Timer | undefined;
-    for (const timer of timers.values()) {
+    for (const timer of this.#timers.values()) {
       if (first === undefined || timer.dueMs < first.dueMs) first = timer;
     }
     return first;
-  };
+  }
 
-  const runDue = async (untilMs: number) => {
+  async #runDue(untilMs: number): Promise<void> {
     await settlePromises();
     for (let ran = 0; ; ran += 1) {
-      const timer = next();
+      const timer = this.#next();
       if (timer === undefined || timer.dueMs > untilMs) return;
       if (ran >= MAX_TIMERS_AN_ADVANCE) {
         throw new SwarmError('fault-injected', `over ${MAX_TIMERS_AN_ADVANCE} timers in one advance`);
       }
-      timers.delete(timer.order);
-      elapsedMs = Math.max(elapsedMs, timer.dueMs);
+      this.#timers.delete(timer.order);
+      this.#elapsedMs = Math.max(this.#elapsedMs, timer.dueMs);
       timer.run();
       await settlePromises();
     }
-  };
-
-  const advance = async (ms: number) => {
-    const untilMs = elapsedMs + ms;
-    await runDue(untilMs);
-    elapsedMs = Math.max(elapsedMs, untilMs);
-  };
-
-  return {
-    now: () => startMs + elapsedMs,
-    monotonicMs: () => elapsedMs,
-    setTimeout(run, delayMs) {
-      order += 1;
-      timers.set(order, { dueMs: elapsedMs + Math.max(0, delayMs || 0), order, run });
-      for (const wake of watchers) wake();
-      return order;
-    },
-    clearTimeout(handle) {
-      // Handles are the orders given by setTimeout above; any other value clears nothing.
-      timers.delete(handle as number);
-    },
-    get pending() {
-      return timers.size;
-    },
-    due: () => [...timers.values()].map(({ dueMs }) => startMs + dueMs).sort((a, b) => a - b),
-    advance,
-    async advanceToNext() {
-      await settlePromises();
-      const timer = next();
-      if (timer === undefined) return false;
-      await advance(Math.max(0, timer.dueMs - elapsedMs));
-      return true;
-    },
-    whenPending(count = 1) {
-      return new Promise((resolve) => {
-        const wake = () => {
-          if (timers.size < count) return;
-          watchers.delete(wake);
-          resolve();
-        };
-        watchers.add(wake);
-        wake();
-      });
-    },
-  };
+  }
 }

@@ -1,6 +1,7 @@
 import { SwarmError } from '../errors.ts';
 import type { AppendResult } from '../ledger/ledger.ts';
 import type { RecordType } from '../ledger/records.ts';
+import { assertOptions, type OptionNames } from '../option-names.ts';
 import type { Gate } from './gate.ts';
 
 /** Operations of ports that a fault can stand at. `sink`, `model` and the rest of a ledger have one each. */
@@ -84,8 +85,25 @@ export interface FaultPoints {
   onHalt(run: () => void): void;
 }
 
-/** Arms faults. */
+const FIELDS: OptionNames<Fault> = {
+  at: true,
+  record: true,
+  skip: true,
+  every: true,
+  when: true,
+  action: true,
+};
+
+/** Faults as a port takes them: armed already, to be shared with others, or a list of its own. */
+export function armFaults(plan: readonly Fault[] | FaultPoints): FaultPoints {
+  const isArmed = typeof plan === 'object' && plan !== null && 'around' in plan;
+  return isArmed ? plan : createFaultPoints(plan);
+}
+
+/** Arms faults. @throws SwarmError 'invalid-definition' for what is no list of faults, or a field no fault has */
 export function createFaultPoints(faults: readonly Fault[]): FaultPoints {
+  if (!Array.isArray(faults)) throw new SwarmError('invalid-definition', 'faults are a list');
+  for (const fault of faults) assertOptions('a fault', fault, FIELDS);
   const fitted = faults.map(() => 0);
   const passed: string[] = [];
   const fired: Fault[] = [];

@@ -1,12 +1,6 @@
 import type { AppendResult, InboxItem, Ledger, LedgerWriter, PositionedRecord } from '../ledger/ledger.ts';
 import type { NewRecord, SessionIdentity } from '../ledger/records.ts';
-import {
-  createFaultPoints,
-  type Fault,
-  type FaultAction,
-  type FaultPoints,
-  type FaultSite,
-} from './fault-points.ts';
+import { armFaults, type Fault, type FaultAction, type FaultPoints, type FaultSite } from './fault-points.ts';
 
 /** A ledger with faults in front of it. */
 export interface FaultyLedger extends Ledger {
@@ -22,7 +16,7 @@ export interface FaultyLedger extends Ledger {
  * faultyLedger(ledger, [{ at: 'append', record: 'tool.dispatched', when: 'after', action: { type: 'crash' } }]);
  */
 export function faultyLedger(ledger: Ledger, plan: readonly Fault[] | FaultPoints): FaultyLedger {
-  const faults = 'around' in plan ? plan : createFaultPoints(plan);
+  const faults = armFaults(plan);
   const writers = new Set<FaultyWriter>();
   faults.onHalt(() => {
     for (const writer of writers) void writer.die();

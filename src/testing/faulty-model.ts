@@ -1,5 +1,5 @@
 import type { Model, StepEvent, StepOptions, StepOutcome, StepRequest } from '../model/adapter.ts';
-import { createFaultPoints, type Fault, type FaultPoints } from './fault-points.ts';
+import { armFaults, type Fault, type FaultPoints } from './fault-points.ts';
 
 /** A model with faults in front of it. */
 export interface FaultyModel extends Model {
@@ -12,7 +12,7 @@ export interface FaultyModel extends Model {
  * reads the step; that is no behaviour of a provider (for those, script a failure) but of a broken adapter.
  */
 export function faultyModel(model: Model, plan: readonly Fault[] | FaultPoints): FaultyModel {
-  const faults = 'around' in plan ? plan : createFaultPoints(plan);
+  const faults = armFaults(plan);
   return {
     ...model,
     faults,

@@ -2,6 +2,7 @@ import { SwarmError } from '../errors.ts';
 import type { ContentPolicy } from '../events/event-projector.ts';
 import type { RunEvent } from '../events/event-schemas.ts';
 import type { Sink, SinkState } from '../events/sink.ts';
+import { assertOptions, type OptionNames } from '../option-names.ts';
 import type { Gate } from './gate.ts';
 
 /** A sink that keeps what it gets, and fails or hangs when told to. */
@@ -31,8 +32,16 @@ export interface RecordingSinkOptions {
   readonly state?: SinkState;
 }
 
-/** Makes a {@link RecordingSink}. */
+const OPTIONS: OptionNames<RecordingSinkOptions> = {
+  name: true,
+  content: true,
+  resumeAfter: true,
+  state: true,
+};
+
+/** Makes a {@link RecordingSink}. @throws SwarmError 'invalid-definition' for an unknown option */
 export function recordingSink(options: RecordingSinkOptions = {}): RecordingSink {
+  assertOptions('recordingSink', options, OPTIONS);
   const { name = 'recording', content, resumeAfter, state } = options;
   const events: RunEvent[] = [];
   const batches: (readonly RunEvent[])[] = [];

@@ -199,8 +199,9 @@ export interface ScriptPlayer {
   assertPlayedOut(refused: readonly string[]): void;
 }
 
-/** Starts a script. */
-export function createPlayer(script: Script): ScriptPlayer {
+/** Starts a script. @throws SwarmError 'invalid-definition' for what is none, in the name of `owner` */
+export function createPlayer(owner: string, script: Script): ScriptPlayer {
+  assertScript(owner, script);
   const overrun: string[] = [];
   const faults: unknown[] = [];
   const routes = routesOf(script);
@@ -249,6 +250,16 @@ export function createPlayer(script: Script): ScriptPlayer {
       if (complaints.length > 0) throw new SwarmError('script-unplayed', complaints.join(', and '));
     },
   };
+}
+
+/** JavaScript callers get past the types: a script under another name, or one answer without a list. */
+function assertScript(owner: string, script: unknown): void {
+  if (Array.isArray(script) || typeof script === 'function') return;
+  if (typeof script === 'object' && script !== null && 'routes' in script && Array.isArray(script.routes)) {
+    return;
+  }
+  const kinds = 'a list of answers, { routes } or a function';
+  throw new SwarmError('invalid-definition', `${owner}: script is ${kinds}`);
 }
 
 function routesOf(script: Script): readonly ScriptRoute[] {

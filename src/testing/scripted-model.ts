@@ -1,5 +1,6 @@
 import type { Model, ModelCapabilities, ModelFailure, ModelPrice, StepRequest } from '../model/adapter.ts';
 import { createStepStream } from '../model/read-stream.ts';
+import { assertOptions, type OptionNames } from '../option-names.ts';
 import { playParts } from './play-parts.ts';
 import { parsePrompt, promptViolations } from './prompt-request.ts';
 import { createRequestLog, type ReceivedRequest, type RequestEnd, refusedRequests } from './request-log.ts';
@@ -18,6 +19,17 @@ export interface ScriptedModelOptions {
   readonly capabilities?: ModelCapabilities;
   readonly countTokens?: (text: string) => number;
 }
+
+const OPTIONS: OptionNames<ScriptedModelOptions> = {
+  script: true,
+  provider: true,
+  modelId: true,
+  contextWindow: true,
+  maxOutputTokens: true,
+  price: true,
+  capabilities: true,
+  countTokens: true,
+};
 
 /** One request to a {@link ScriptedModel}. */
 export interface ModelRequest extends ReceivedRequest {
@@ -43,12 +55,14 @@ export interface ScriptedModel extends Model {
  * same rules. A request that a strict provider would refuse fails as `invalid-request`; so does an answer that
  * only exists as bytes (`raw`, `line`, `httpResponse`): those need `scriptedServer`.
  *
+ * @throws SwarmError 'invalid-definition' naming the option that is unknown or no script
  * @example
  * const model = scriptedModel({ script: [reply().call('look', {}), reply().text('Nothing there.')] });
  */
 export function scriptedModel(options: ScriptedModelOptions): ScriptedModel {
+  assertOptions('scriptedModel', options, OPTIONS);
   const { script, provider = 'scripted', modelId = 'scripted', price, capabilities = {} } = options;
-  const player = createPlayer(script);
+  const player = createPlayer('scriptedModel', script);
   const log = createRequestLog<ModelRequest>();
   let calls = 0;
   const newCallId = () => {

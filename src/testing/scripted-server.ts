@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { SwarmError } from '../errors.ts';
 import type { JsonValue } from '../ledger/content.ts';
+import { assertOptions, type OptionNames } from '../option-names.ts';
 import { playResponse } from './play-response.ts';
 import {
   createRequestLog,
@@ -24,6 +25,8 @@ export interface ScriptedServerOptions {
    */
   readonly violations?: 'reject' | 'record';
 }
+
+const OPTIONS: OptionNames<ScriptedServerOptions> = { script: true, violations: true };
 
 /** A chat-completions server that says what its script says. */
 export interface ScriptedServer extends AsyncDisposable {
@@ -57,7 +60,8 @@ interface ServerParts {
 /**
  * Starts a {@link ScriptedServer} on a free port of 127.0.0.1.
  *
- * @throws SwarmError 'fault-injected' when the machine lets nothing listen
+ * @throws SwarmError 'fault-injected' when the machine lets nothing listen, 'invalid-definition' naming the option that is
+ * unknown or no script
  * @example
  * await using server = await scriptedServer({ script: [reply().text('Hello.')] });
  * const model = openaiCompatible({ baseURL: server.baseURL, model: 'scripted' });
@@ -65,9 +69,10 @@ interface ServerParts {
  * server.assertPlayedOut();
  */
 export async function scriptedServer(options: ScriptedServerOptions): Promise<ScriptedServer> {
+  assertOptions('scriptedServer', options, OPTIONS);
   let calls = 0;
   const parts: ServerParts = {
-    player: createPlayer(options.script),
+    player: createPlayer('scriptedServer', options.script),
     log: createRequestLog(),
     rejects: options.violations !== 'record',
     stopped: new AbortController(),

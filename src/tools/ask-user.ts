@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { SwarmError } from '../errors.ts';
+import { assertOptions, type OptionNames } from '../option-names.ts';
 import { defineTool } from './define-tool.ts';
 import type { TypedTool } from './tool.ts';
 
@@ -18,12 +19,15 @@ export interface AskUserOptions {
   readonly description?: string;
 }
 
+const OPTIONS: OptionNames<AskUserOptions> = { name: true, description: true };
+
 /**
  * A tool with which a model asks a person. The call waits among the approvals as a question; the text of the
  * answer is its result. Nothing is executed, so a crash while it waits loses nothing.
- * @throws SwarmError 'invalid-definition' for an unusable name
+ * @throws SwarmError 'invalid-definition' for an unusable name or an unknown option
  */
 export function askUser(options: AskUserOptions = {}): TypedTool<Question, string, unknown> {
+  assertOptions('askUser', options, OPTIONS);
   const tool = defineTool({
     name: options.name ?? 'ask_user',
     description:

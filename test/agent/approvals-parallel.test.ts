@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createGate } from '../../src/testing/gate.ts';
 import { reply } from '../../src/testing/reply.ts';
+import { violationsOf } from '../invariants/session.ts';
 import { requestsOf, startApprovalRun } from '../support/approval-run.ts';
-import { violationsOf } from '../support/invariants.ts';
 import { LEDGER_KINDS } from '../support/ledgers.ts';
 import { callIdsOf, lastResults } from '../support/requests.ts';
 import { eventSeen, ofType } from '../support/run-events.ts';

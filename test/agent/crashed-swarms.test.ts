@@ -7,8 +7,8 @@ import { faultyLedger } from '../../src/testing/faulty-ledger.ts';
 import { reply } from '../../src/testing/reply.ts';
 import type { ParsedRequest } from '../../src/testing/script.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { violationsOf } from '../invariants/session.ts';
 import { portOf } from '../support/edited-ledger.ts';
-import { violationsOf } from '../support/invariants.ts';
 import { createToolSpy } from '../support/tool-spy.ts';
 
 /** What is answered follows from the request alone, so that any process answers the same. */

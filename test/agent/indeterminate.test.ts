@@ -8,7 +8,7 @@ import { faultyLedger } from '../../src/testing/faulty-ledger.ts';
 import { reply } from '../../src/testing/reply.ts';
 import type { ScriptedResponse } from '../../src/testing/script.ts';
 import { type ScriptedServer, scriptedServer } from '../../src/testing/scripted-server.ts';
-import { violationsOf } from '../support/invariants.ts';
+import { violationsOf } from '../invariants/session.ts';
 import { LEDGER_KINDS, ledgerPath, openLedger } from '../support/ledgers.ts';
 import { ofType } from '../support/run-events.ts';
 import { watchedRuntime } from '../support/watched-runtime.ts';

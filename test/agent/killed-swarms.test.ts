@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { sqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
-import { violationsOf } from '../support/invariants.ts';
+import { violationsOf } from '../invariants/session.ts';
 import { ledgerPath } from '../support/ledgers.ts';
 import { EFFECTS, swarmOfFive } from '../support/swarm-of-five.ts';
 import { swarmOn } from '../support/swarm-run.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createGate } from '../../src/testing/gate.ts';
 import { reply } from '../../src/testing/reply.ts';
-import { violationsOf } from '../support/invariants.ts';
+import { violationsOf } from '../invariants/session.ts';
 import { LEDGER_KINDS, openLedger } from '../support/ledgers.ts';
 import { eventSeen, ofType } from '../support/run-events.ts';
 import { scriptedAgent, servedAgent } from '../support/scripted-agents.ts';

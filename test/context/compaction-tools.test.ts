@@ -4,7 +4,7 @@ import { defineAgent } from '../../src/agent/define-agent.ts';
 import { reply } from '../../src/testing/reply.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
-import { violationsOf } from '../support/invariants.ts';
+import { violationsOf } from '../invariants/session.ts';
 import { ofType } from '../support/run-events.ts';
 import { watchedRuntime } from '../support/watched-runtime.ts';
 

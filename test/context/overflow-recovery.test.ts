@@ -4,8 +4,8 @@ import { type AgentDefinition, defineAgent, defineTool, memoryLedger } from '../
 import { failure, reply } from '../../src/testing/reply.ts';
 import type { ParsedRequest, ScriptedResponse } from '../../src/testing/script.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
+import { violationsOf } from '../invariants/session.ts';
 import { liveEnds, replayedTurn } from '../recovery/fixtures/replayed.ts';
-import { violationsOf } from '../support/invariants.ts';
 import { ofType } from '../support/run-events.ts';
 import { watchedRuntime } from '../support/watched-runtime.ts';
 

@@ -6,7 +6,7 @@ import { createMoveRing } from '../../src/inspect/move-ring.ts';
 function move(seq: number): TransitionRecord {
   const ids = { id: `i${seq % 3}`, rootId: 's', session: 's' };
   const way = { from: 'a', to: 'b', event: 'E', meta: {} };
-  return { v: 1, seq, at: 0, kind: 'turn', machineId: 'turn', ...ids, ...way };
+  return { v: 1, seq, at: seq, kind: 'turn', machineId: 'turn', ...ids, ...way };
 }
 
 it('IN-03 gives a reader every transition once, or says how many it missed', () => {
@@ -23,7 +23,7 @@ it('IN-03 gives a reader every transition once, or says how many it missed', () 
             ring.push(move(pushed));
           }
           const slice = ring.after(last, max);
-          expect(slice.moves.map(({ seq }) => seq)).toEqual(
+          expect(slice.moves.map((text) => JSON.parse(text).at)).toEqual(
             slice.moves.map((_, index) => last + slice.dropped + index + 1),
           );
           missed += slice.dropped;

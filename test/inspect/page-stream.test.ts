@@ -10,11 +10,13 @@ import { PAGE_LIMITS } from '../../src/limits.ts';
 /** A viewer that takes the head of the stream, and nothing after it. */
 class StalledResponse extends EventEmitter {
   destroyed = false;
+  writableNeedDrain = false;
   written = 0;
 
   write(): boolean {
     this.written += 1;
-    return this.written <= 2;
+    this.writableNeedDrain = this.written > 2;
+    return !this.writableNeedDrain;
   }
 
   end(): void {
@@ -62,7 +64,7 @@ it('IN-07 pulls no more facts for a viewer that has stopped to read', async () =
         pulled += 1;
         // Slower than a batch fills: what is there goes out each time the page flushes.
         await vi.advanceTimersByTimeAsync(PAGE_LIMITS.flushMs);
-        yield { position: pulled, event: { id: `e${pulled}` } as never };
+        yield { position: pulled, text: `{"id":"e${pulled}"}` };
         if (pulled === PAGE_LIMITS.batch * 4) return;
       }
     },

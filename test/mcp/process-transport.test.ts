@@ -13,6 +13,7 @@ it('a program that reads nothing is ended, and what waits for it is bounded', as
     command: process.execPath,
     args: ['-e', 'setInterval(() => undefined, 1_000)'],
     env: {},
+    secrets: [],
     cwd: undefined,
     stderr: 'ignore',
     maxMessageBytes: MAX_BYTES,

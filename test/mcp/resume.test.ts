@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { sqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { createRuntime } from '../../src/runtime.ts';
 import { reply } from '../../src/testing/reply.ts';
-import { violationsOf } from '../support/invariants.ts';
+import { violationsOf } from '../invariants/session.ts';
 import { ledgerPath } from '../support/ledgers.ts';
 import { mcpWorld } from '../support/mcp-world.ts';
 import { lastResults } from '../support/requests.ts';

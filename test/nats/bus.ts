@@ -5,9 +5,7 @@ import type { Sink } from '../../src/events/sink.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { SessionIdentity } from '../../src/ledger/records.ts';
 import { connectNats } from '../../src/nats/client.ts';
-import { readJson } from '../../src/nats/jet-stream-api.ts';
 import { provision } from '../../src/nats/provision.ts';
-import { readAllStored } from '../../src/nats/stored-events.ts';
 import { type NatsServer, type NatsServerOptions, startNatsServer } from '../support/nats-server.ts';
 
 /** A server with its streams; it goes with the test. */
@@ -24,22 +22,6 @@ export function clientOf(url: string) {
   const client = connectNats(url);
   onTestFinished(() => client.close());
   return client;
-}
-
-/** All events of a namespace that are stored by now, in the order of the stream. */
-export async function storedEvents(
-  url: string,
-  filter = 'swm.v1.default.evt.>',
-): Promise<readonly RunEvent[]> {
-  await using client = connectNats(url);
-  const signal = AbortSignal.timeout(60_000);
-  await client.connected(signal);
-  const events: RunEvent[] = [];
-  for await (const { data } of readAllStored(client, filter, signal)) {
-    // What the sink under test wrote; the tests look whether it is what they expect.
-    events.push(readJson(data) as RunEvent);
-  }
-  return events;
 }
 
 /** Feeds sinks from a ledger; closed with the test. */

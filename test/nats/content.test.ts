@@ -5,7 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { parseEvent, type RunEvent } from '../../src/events/event-schemas.ts';
 import { isNatsMissing, type NatsServer } from '../support/nats-server.ts';
-import { clientOf, faultsIn, feed, startBus, storedEvents } from './bus.ts';
+import { clientOf, faultsIn, feed, startBus } from './bus.ts';
+import { storedEvents } from './stored-events.ts';
 
 const SECRET = 'sk-proj-Zx81kQpLm29sVtYw47BnRc63';
 const SAID = 'the harbour is closed';

@@ -5,7 +5,8 @@ import { reply, scriptedModel } from 'swarmwright/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { isNatsMissing, type NatsServer } from '../support/nats-server.ts';
-import { appendEvents, faultsIn, feed, startBus, storedEvents, until } from './bus.ts';
+import { appendEvents, faultsIn, feed, startBus, until } from './bus.ts';
+import { storedEvents } from './stored-events.ts';
 
 /** The same turn each time: three steps, two tools at once. `between` happens in the middle of it. */
 async function play(sinks: readonly Sink[], between: () => Promise<void> = async () => {}) {

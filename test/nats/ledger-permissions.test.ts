@@ -61,7 +61,7 @@ describe.skipIf(isNatsMissing())('a ledger under the users of nats.conf', () => 
     const ledger = await jetstreamLedger({ connection: client });
     const agents = { clerk };
     await using runtime = createRuntime({ ledger, agents });
-    await using worker = await startWorker({ connection: client, runtime, ledger, agents });
+    await using worker = await startWorker({ connection: client, runtime });
     const turn = { run: 'r-1', session: 's-q', target: 'clerk', input: 'Go.' };
     expect(await enqueueTurn(client, turn)).toEqual({ type: 'queued', isRepeated: false });
     await expect.poll(() => worker.counts(), { timeout: 20_000 }).toMatchObject({ worked: 1 });

@@ -3,7 +3,8 @@ import { parseEvent } from '../../src/events/event-schemas.ts';
 import { memoryLedger } from '../../src/ledger/memory-ledger.ts';
 import { natsSink } from '../../src/nats/nats-sink.ts';
 import { isNatsMissing } from '../support/nats-server.ts';
-import { appendEvents, clientOf, faultsIn, feed, startBus, storedEvents, until } from './bus.ts';
+import { appendEvents, clientOf, faultsIn, feed, startBus, until } from './bus.ts';
+import { storedEvents } from './stored-events.ts';
 
 describe.skipIf(isNatsMissing())('events on JetStream', () => {
   it('NB-01 every event is stored in the order of its session, each linked to the one before', async () => {

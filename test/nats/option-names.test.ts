@@ -1,4 +1,15 @@
-import { connectNats, jetstreamLedger, natsSink, startWorker, subscribe } from 'swarmwright/nats';
+import {
+  connectNats,
+  enqueueTurn,
+  jetstreamLedger,
+  natsSink,
+  provision,
+  publishDeltas,
+  sendCommand,
+  serveCommands,
+  startWorker,
+  subscribe,
+} from 'swarmwright/nats';
 import { describe, expect, it } from 'vitest';
 
 /** As a caller without types gives them. */
@@ -12,6 +23,11 @@ describe('options of what works with NATS', () => {
     ['connectNats', () => connectNats(untyped({ server: 'nats://127.0.0.1:1' })), 'server'],
     ['tls', () => connectNats(untyped({ tls: { ca: 'ca.pem' } })), 'ca'],
     ['subscribe', () => subscribe(untyped({ connection: 'nats://127.0.0.1:1', rooot: 's-1' })), 'rooot'],
+    [
+      'serveCommands',
+      () => serveCommands(untyped({ connection: 'nats://127.0.0.1:1', approval: 'edit' })),
+      'approval',
+    ],
   ])('of %s that are misspelt are refused by name', (where, give, name) => {
     expect(give).toThrow(refused(`${where}: there is no option ${name}`));
   });
@@ -19,6 +35,14 @@ describe('options of what works with NATS', () => {
   it.each([
     ['jetstreamLedger', () => jetstreamLedger(untyped({ conection: 'nats://127.0.0.1:1' })), 'conection'],
     ['startWorker', () => startWorker(untyped({ connection: 'nats://127.0.0.1:1', pol: 'reviews' })), 'pol'],
+    [
+      'sendCommand',
+      () => sendCommand(untyped({ connection: 'nats://127.0.0.1:1', sesion: 's-1' })),
+      'sesion',
+    ],
+    ['publishDeltas', () => publishDeltas(untyped({ connection: 'nats://127.0.0.1:1', rn: {} })), 'rn'],
+    ['enqueueTurn', () => enqueueTurn(untyped({}), untyped({ run: 'r-1', pol: 'reviews' })), 'pol'],
+    ['provision', () => provision(untyped({}), untyped({ legder: true })), 'legder'],
   ])('of %s that are misspelt reject by name', async (where, give, name) => {
     await expect(give()).rejects.toEqual(refused(`${where}: there is no option ${name}`));
   });
@@ -32,6 +56,20 @@ describe('options of what works with NATS', () => {
   it('name the connection: none stands for the default server', async () => {
     expect(() => subscribe(untyped({}))).toThrow(refused('connection is missing'));
     await expect(jetstreamLedger(untyped({}))).rejects.toEqual(refused('connection is missing'));
+  });
+
+  it('name the command: one that is unknown is refused with those there are', async () => {
+    const sent = sendCommand(untyped({ connection: 'nats://127.0.0.1:1', session: 's-1', body: {} }));
+    await expect(sent).rejects.toMatchObject({
+      code: 'invalid-input',
+      message: expect.stringContaining('steer, cancel'),
+    });
+  });
+
+  it('show a name of control characters as one of letters', () => {
+    expect(() => subscribe(untyped({ 'a\u001b[2Jb\u202e': 1 }))).toThrow(
+      refused('subscribe: there is no option a??2Jb?'),
+    );
   });
 
   it('may leave the connection of a sink undefined, which switches it off', () => {

@@ -6,7 +6,8 @@ import { memoryLedger } from '../../src/ledger/memory-ledger.ts';
 import { sqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { natsSink } from '../../src/nats/nats-sink.ts';
 import { isNatsMissing } from '../support/nats-server.ts';
-import { appendEvents, faultsIn, feed, startBus, storedEvents, until } from './bus.ts';
+import { appendEvents, faultsIn, feed, startBus, until } from './bus.ts';
+import { storedEvents } from './stored-events.ts';
 
 const ALL_WELL = { repeated: 0, missing: 0, inverted: 0 };
 

@@ -7,7 +7,8 @@ import { memoryLedger } from '../../src/ledger/memory-ledger.ts';
 import { natsSink } from '../../src/nats/nats-sink.ts';
 import { COMMAND_VERBS, createSubjects } from '../../src/nats/subjects.ts';
 import { isNatsMissing } from '../support/nats-server.ts';
-import { appendEvents, clientOf, feed, startBus, storedEvents, until } from './bus.ts';
+import { appendEvents, clientOf, feed, startBus, until } from './bus.ts';
+import { storedEvents } from './stored-events.ts';
 
 const read = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
 

@@ -6,7 +6,8 @@ import { natsSink } from '../../src/nats/nats-sink.ts';
 import { createSubjects } from '../../src/nats/subjects.ts';
 import { type SubscribeOptions, type SubscriptionItem, subscribe } from '../../src/nats/subscribe.ts';
 import { isNatsMissing, type NatsServer, startNatsServer } from '../support/nats-server.ts';
-import { appendEvents, clientOf, feed, startBus, storedEvents, until } from './bus.ts';
+import { appendEvents, clientOf, feed, startBus, until } from './bus.ts';
+import { storedEvents } from './stored-events.ts';
 
 /** The first items of a subscription. */
 async function take(count: number, options: SubscribeOptions): Promise<readonly SubscriptionItem[]> {

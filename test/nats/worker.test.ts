@@ -7,12 +7,13 @@ import { enqueueTurn } from '../../src/nats/work-queue.ts';
 import { createGate } from '../../src/testing/gate.ts';
 import { reply } from '../../src/testing/reply.ts';
 import { scriptedServer } from '../../src/testing/scripted-server.ts';
+import { violationsOf } from '../invariants/session.ts';
 import { startProgram } from '../support/child-process.ts';
-import { violationsOf } from '../support/invariants.ts';
 import { isNatsMissing, type NatsServer } from '../support/nats-server.ts';
 import { ofType } from '../support/run-events.ts';
-import { faultsIn, storedEvents } from './bus.ts';
+import { faultsIn } from './bus.ts';
 import { freshNamespace, openLedgerOn, startLedgerServer } from './ledger-server.ts';
+import { storedEvents } from './stored-events.ts';
 
 const WITHIN = { timeout: 40_000, interval: 50 };
 

@@ -45,7 +45,7 @@ const lead = defineAgent({
 const agents = { payer, lead };
 const ledger = await jetstreamLedger({ connection, ns, leaseMs: 2_000 });
 const runtime = createRuntime({ ledger, agents, sinks: [natsSink({ connection, ns })] });
-const worker = await startWorker({ connection, ns, runtime, ledger, agents, concurrency: 1, leaseMs: 3_000 });
+const worker = await startWorker({ connection, ns, runtime, concurrency: 1, leaseMs: 3_000 });
 say('ready');
 process.once('SIGTERM', async () => {
   await worker.close();

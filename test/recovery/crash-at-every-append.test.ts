@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { memoryLedger } from '../../src/ledger/memory-ledger.ts';
 import type { IndeterminateDecision } from '../../src/tools/reconcile-call.ts';
-import { violationsOf } from '../support/invariants.ts';
+import { violationsOf } from '../invariants/session.ts';
 import { ofType } from '../support/run-events.ts';
 import { SCENARIOS, type Scenario } from './fixtures/scenarios.ts';
 import { createWorld, type Process, SESSION, startProcess, type World } from './fixtures/world.ts';

@@ -10,7 +10,7 @@ import { createRuntime } from '../../src/runtime.ts';
 import { reply } from '../../src/testing/reply.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
-import { violationsOf } from '../support/invariants.ts';
+import { violationsOf } from '../invariants/session.ts';
 import { ofType } from '../support/run-events.ts';
 import { playRandomRun } from './fixtures/play-random-run.ts';
 import { anyRun } from './fixtures/random-run.ts';

@@ -6,7 +6,7 @@ import { reply } from '../../src/testing/reply.ts';
 import type { ParsedRequest } from '../../src/testing/script.ts';
 import { type ScriptedModel, scriptedModel } from '../../src/testing/scripted-model.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
-import { violationsOf } from '../support/invariants.ts';
+import { violationsOf } from '../invariants/session.ts';
 import { openLedger } from '../support/ledgers.ts';
 import { ofType } from '../support/run-events.ts';
 import { swarmOn } from '../support/swarm-run.ts';

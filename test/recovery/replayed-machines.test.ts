@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { violationsOf } from '../support/invariants.ts';
+import { violationsOf } from '../invariants/session.ts';
 import { ofType } from '../support/run-events.ts';
 import { playRandomRun } from './fixtures/play-random-run.ts';
 import { anyRun } from './fixtures/random-run.ts';

@@ -5,7 +5,7 @@ import type { GateContext } from '../../src/lifecycle/hooks.ts';
 import { settlePromises } from '../../src/testing/fake-clock.ts';
 import { createGate } from '../../src/testing/gate.ts';
 import { reply } from '../../src/testing/reply.ts';
-import { violationsOf } from '../support/invariants.ts';
+import { violationsOf } from '../invariants/session.ts';
 import { LEDGER_KINDS, openLedger } from '../support/ledgers.ts';
 import { ofType } from '../support/run-events.ts';
 import { createToolSpy } from '../support/tool-spy.ts';

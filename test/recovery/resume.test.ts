@@ -3,7 +3,7 @@ import type { RecordType } from '../../src/ledger/records.ts';
 import { createRuntime } from '../../src/runtime.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { failure, reply } from '../../src/testing/reply.ts';
-import { violationsOf } from '../support/invariants.ts';
+import { violationsOf } from '../invariants/session.ts';
 import { LEDGER_KINDS, openLedger } from '../support/ledgers.ts';
 import { ofType } from '../support/run-events.ts';
 import { scriptedAgent } from '../support/scripted-agents.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { reply } from '../../src/testing/reply.ts';
-import { violationsOf } from '../support/invariants.ts';
+import { violationsOf } from '../invariants/session.ts';
 import { LEDGER_KINDS, openLedger } from '../support/ledgers.ts';
 import { ofType } from '../support/run-events.ts';
 import { crashedRun } from './fixtures/crashed-run.ts';

@@ -5,7 +5,7 @@ import type { RuntimeOptions } from '../../src/agent/runtime-options.ts';
 import type { RunOptions } from '../../src/agent/start-run.ts';
 import type { Script } from '../../src/testing/script.ts';
 import type { Tool } from '../../src/tools/tool.ts';
-import { violationsOf } from './invariants.ts';
+import { violationsOf } from '../invariants/session.ts';
 import { type LedgerKind, openLedger } from './ledgers.ts';
 import { eventSeen } from './run-events.ts';
 import { scriptedAgent } from './scripted-agents.ts';

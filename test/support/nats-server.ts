@@ -30,6 +30,8 @@ export interface NatsServerOptions {
   readonly conf?: 'plain' | 'project';
   /** Lines added to a plain one: who may connect, and how. */
   readonly more?: string;
+  /** A plain one flushes before it acknowledges, as that of the project does. Default false. */
+  readonly isFlushing?: boolean;
   /** Default `current`. `distribution` is the older one that the distribution itself has. */
   readonly version?: 'current' | 'distribution';
 }
@@ -54,7 +56,9 @@ export interface NatsServer extends AsyncDisposable {
   log(): string;
 }
 
-const PLAIN = 'jetstream { store_dir: $SWM_NATS_STORE, max_file_store: 32GB, max_memory_store: 256MB }\n';
+const plainConf = (isFlushing: boolean) =>
+  `jetstream { store_dir: $SWM_NATS_STORE, max_file_store: 32GB, max_memory_store: 256MB
+   ${isFlushing ? 'sync_interval: always' : ''} }\n`;
 
 /** Path of a server, or undefined where there is none. */
 export function findNatsServer(version: 'current' | 'distribution' = 'current'): string | undefined {
@@ -86,12 +90,12 @@ export function isNatsMissing(version: 'current' | 'distribution' = 'current'): 
 
 /** Starts a server on a free port. */
 export async function startNatsServer(options: NatsServerOptions = {}): Promise<NatsServer> {
-  const { conf = 'plain', version = 'current', more = '' } = options;
+  const { conf = 'plain', version = 'current', more = '', isFlushing = false } = options;
   const binary = findNatsServer(version);
   if (binary === undefined) throw new Error(`no nats-server (${version})`);
   const folder = mkdtempSync(join(tmpdir(), 'swm-nats-'));
   const file = conf === 'project' ? resolve('nats.conf') : join(folder, 'nats.conf');
-  if (conf === 'plain') writeFileSync(file, `${PLAIN}${more}\n`);
+  if (conf === 'plain') writeFileSync(file, `${plainConf(isFlushing)}${more}\n`);
   let child: ChildProcess | undefined;
   let port = -1;
   const leave = () => {

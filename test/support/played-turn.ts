@@ -6,7 +6,7 @@ import type { RunOptions } from '../../src/agent/start-run.ts';
 import type { LedgerRecord } from '../../src/ledger/records.ts';
 import type { Script } from '../../src/testing/script.ts';
 import type { ScriptedModel } from '../../src/testing/scripted-model.ts';
-import { violationsOf } from './invariants.ts';
+import { violationsOf } from '../invariants/session.ts';
 import { type LedgerKind, openLedger } from './ledgers.ts';
 import { scriptedAgent } from './scripted-agents.ts';
 import { watchedRuntime } from './watched-runtime.ts';

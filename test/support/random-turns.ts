@@ -8,7 +8,7 @@ import { failure, type Reply, reply } from '../../src/testing/reply.ts';
 import type { ScriptedResponse } from '../../src/testing/script.ts';
 import { type ScriptedModel, scriptedModel } from '../../src/testing/scripted-model.ts';
 import type { Tool } from '../../src/tools/tool.ts';
-import type { SeenEntry, SeenRequest } from './invariants.ts';
+import type { SeenEntry, SeenRequest } from '../invariants/witness.ts';
 import { createToolSpy } from './tool-spy.ts';
 
 const CALLS = ['ok', 'slow', 'fails', 'asks', 'alone', 'unknown', 'invalid'] as const;

@@ -33,17 +33,10 @@ describe('a swarm that is asked to pause', () => {
     expect(misfits).toEqual([]);
   });
 
-  it('between two turns pauses after the first step of the next', async () => {
+  it('GS-16 between two turns pauses after the first step of the next, which is told its news once', async () => {
     const gate = createGate();
     const { swarm } = team({
-      lead: [
-        adds(item('A')),
-        yields(),
-        reply().call('nothing', {}),
-        reply().text('It works.'),
-        // Told once more by the process that took the turn up.
-        reply().text('Done.'),
-      ],
+      lead: [adds(item('A')), yields(), reply().call('nothing', {}), reply().text('Done.')],
       worker: () => reply().wait(gate).text('A.'),
     });
     const { runtime, ledger, misfits } = runtimeOf(swarm);

@@ -3,8 +3,8 @@ import { sqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { createRuntime } from '../../src/runtime.ts';
 import { reply } from '../../src/testing/reply.ts';
 import { scriptedServer } from '../../src/testing/scripted-server.ts';
+import { violationsOf } from '../invariants/session.ts';
 import { startProgram } from '../support/child-process.ts';
-import { violationsOf } from '../support/invariants.ts';
 import { ledgerPath } from '../support/ledgers.ts';
 import { ofType } from '../support/run-events.ts';
 

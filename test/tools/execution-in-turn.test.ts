@@ -4,7 +4,7 @@ import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { createGate } from '../../src/testing/gate.ts';
 import { reply } from '../../src/testing/reply.ts';
 import type { ToolContext } from '../../src/tools/tool.ts';
-import { violationsOf } from '../support/invariants.ts';
+import { violationsOf } from '../invariants/session.ts';
 import { LEDGER_KINDS, openLedger } from '../support/ledgers.ts';
 import { playTurn } from '../support/played-turn.ts';
 import { lastResults } from '../support/requests.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { createGate } from '../../src/testing/gate.ts';
 import { reply } from '../../src/testing/reply.ts';
-import { violationsOf } from '../support/invariants.ts';
+import { violationsOf } from '../invariants/session.ts';
 import { LEDGER_KINDS, openLedger } from '../support/ledgers.ts';
 import { eventSeen, eventsOf, ofType } from '../support/run-events.ts';
 import { servedAgent } from '../support/scripted-agents.ts';

@@ -9,7 +9,7 @@ import { faultyLedger } from '../../src/testing/faulty-ledger.ts';
 import { createGate, type Gate } from '../../src/testing/gate.ts';
 import { failure, reply } from '../../src/testing/reply.ts';
 import type { ScriptedResponse } from '../../src/testing/script.ts';
-import { violationsOf } from '../support/invariants.ts';
+import { violationsOf } from '../invariants/session.ts';
 import { eventSeen, eventsOf, ofType } from '../support/run-events.ts';
 import { servedAgent } from '../support/scripted-agents.ts';
 import { createToolSpy } from '../support/tool-spy.ts';

@@ -5,7 +5,7 @@ import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { createGate } from '../../src/testing/gate.ts';
 import { reply } from '../../src/testing/reply.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
-import { violationsOf } from '../support/invariants.ts';
+import { violationsOf } from '../invariants/session.ts';
 import { eventsOf, ofType } from '../support/run-events.ts';
 import { scriptedAgent, servedAgent } from '../support/scripted-agents.ts';
 import { createToolSpy } from '../support/tool-spy.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Reply, reply } from '../../src/testing/reply.ts';
 import type { ScriptedResponse } from '../../src/testing/script.ts';
-import { violationsOf } from '../support/invariants.ts';
+import { violationsOf } from '../invariants/session.ts';
 import { ofType } from '../support/run-events.ts';
 import { servedAgent } from '../support/scripted-agents.ts';
 import { createToolSpy } from '../support/tool-spy.ts';

@@ -5,7 +5,7 @@ import { createRuntime, type RunResult } from '../../src/index.ts';
 import { memoryLedger } from '../../src/ledger/memory-ledger.ts';
 import type { LedgerRecord } from '../../src/ledger/records.ts';
 import { faultyLedger } from '../../src/testing/faulty-ledger.ts';
-import { violationsOf } from '../support/invariants.ts';
+import { violationsOf } from '../invariants/session.ts';
 import { decideAsPlanned, type Plan, type PlannedPlay, plans, playPlan } from '../support/random-turns.ts';
 import { ofType } from '../support/run-events.ts';
 import { watchedRuntime } from '../support/watched-runtime.ts';

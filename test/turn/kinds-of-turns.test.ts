@@ -5,7 +5,7 @@ import type { Runtime } from '../../src/runtime.ts';
 import { failure, reply } from '../../src/testing/reply.ts';
 import type { Script } from '../../src/testing/script.ts';
 import { scriptedModel } from '../../src/testing/scripted-model.ts';
-import { violationsOf } from '../support/invariants.ts';
+import { violationsOf } from '../invariants/session.ts';
 import { LEDGER_KINDS, type LedgerKind, openLedger } from '../support/ledgers.ts';
 import { eventSeen } from '../support/run-events.ts';
 import { scriptedAgent } from '../support/scripted-agents.ts';

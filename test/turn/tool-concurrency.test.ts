@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createGate } from '../../src/testing/gate.ts';
 import { reply } from '../../src/testing/reply.ts';
-import { violationsOf } from '../support/invariants.ts';
+import { violationsOf } from '../invariants/session.ts';
 import { eventSeen, ofType } from '../support/run-events.ts';
 import { scriptedAgent, servedAgent } from '../support/scripted-agents.ts';
 import { createToolSpy } from '../support/tool-spy.ts';

@@ -1,0 +1,233 @@
+import { isSwarmError, SwarmError } from '../errors.ts';
+import type { LiveBus } from '../events/live-bus.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { LedgerRecord, RecordOf } from '../ledger/records.ts';
+import type { SteeringOutcome } from '../turn/steering-queue.ts';
+import type { StopCause } from '../turn/stop-signal.ts';
+import type { AnyAgent } from './define-agent.ts';
+import type { RunResult } from './run-result.ts';
+import type { RuntimeCore } from './runtime-core.ts';
+import { resultOfSettled } from './settled-run.ts';
+import type { RunSide } from './start-run.ts';
+import { type SessionWord, tellSession } from './tell-session.ts';
+import { failureOf } from './thrown-failure.ts';
+
+/** What is known here of a run that workers have. */
+export interface PooledRunOptions {
+  readonly core: RuntimeCore;
+  readonly runId: string;
+  readonly sessionId: string;
+  /** Name of its definition. */
+  readonly target: string;
+  /** The agent whose turns the session has; absent for a graph. */
+  agent(): AnyAgent | undefined;
+  /** Whether a run that waits for a person goes on to be waited for. */
+  readonly waitsForPeople: boolean;
+  readonly live: LiveBus;
+  readonly signal: AbortSignal | undefined;
+  /** Gives the run to the pool; false where the signal aborted first. @throws SwarmError of the pool */
+  submit(signal: AbortSignal): Promise<boolean>;
+}
+
+const NOTHING = { usage: { total: {}, byAgent: {}, reported: {} }, steps: 0, toolCalls: 0 };
+
+/** A run that is worked on elsewhere: what becomes of it is read in the ledger, what is asked of it goes there. */
+export class PooledRun implements RunSide {
+  readonly scope: { readonly runId: string };
+  readonly result: Promise<RunResult<unknown>>;
+  readonly successors = new Set<string>();
+  /** Ledger position before the first fact of the run. */
+  readonly startPosition: Promise<number>;
+  readonly #options: PooledRunOptions;
+  readonly #over = new AbortController();
+  readonly #withdrawn = new AbortController();
+  readonly #texts = new Map<string, (outcome: SteeringOutcome) => void>();
+  /** Resolves when a turn of the run is open, or none will be. */
+  #opened = Promise.withResolvers<void>();
+  #isOpen = false;
+  /** What is to be said of it once it is open. */
+  readonly #later = new Set<'pause' | 'stop-after-step'>();
+  #isQueued = false;
+  #cancelReason: string | undefined;
+  readonly #onAbort = () => this.stop({ type: 'cancelled', reason: 'the signal of the caller aborted' });
+
+  constructor(options: PooledRunOptions) {
+    this.#options = options;
+    this.scope = { runId: options.runId };
+    options.signal?.addEventListener('abort', this.#onAbort, { once: true });
+    if (options.signal?.aborted === true) this.#onAbort();
+    const begun = options.core.ledger.then(async (ledger) => ({ ledger, position: await ledger.position() }));
+    this.startPosition = begun.then(
+      ({ position }) => position,
+      () => 0,
+    );
+    this.result = begun
+      .then(({ ledger, position }) => this.#follow(ledger, position))
+      .catch((error: unknown): RunResult<unknown> => {
+        return { status: 'failed', error: failureOf(error), text: '', ...NOTHING };
+      })
+      .finally(() => this.#end());
+  }
+
+  stop(cause: StopCause): void {
+    if (this.#cancelReason !== undefined || this.#over.signal.aborted) return;
+    this.#cancelReason = cause.type === 'failed' ? cause.failure.message : cause.reason;
+    this.#withdrawn.abort();
+    if (this.#isQueued) void this.#sendCancel(this.#cancelReason);
+  }
+
+  stopAfterStep(): void {
+    this.#tellOnce('stop-after-step');
+  }
+
+  pause(): void {
+    this.#tellOnce('pause');
+  }
+
+  async steer(text: string): Promise<SteeringOutcome> {
+    const { core, sessionId: session } = this.#options;
+    await this.#opened.promise;
+    if (this.#over.signal.aborted) return { delivered: false, reason: 'the run is over' };
+    const id = core.ids.next('steering');
+    const { promise, resolve } = Promise.withResolvers<SteeringOutcome>();
+    this.#texts.set(id, resolve);
+    try {
+      await tellSession(core, { session, kind: 'steer', body: { id, text } });
+    } catch (error) {
+      this.#texts.delete(id);
+      return { delivered: false, reason: failureOf(error).message };
+    }
+    return promise;
+  }
+
+  async #follow(ledger: Ledger, position: number): Promise<RunResult<unknown>> {
+    // What is followed begins before the run is given away.
+    const result = this.#read(ledger, this.#options.sessionId, position);
+    result.catch(() => undefined);
+    const isQueued = await this.#options.submit(this.#withdrawn.signal);
+    if (!isQueued) return { status: 'cancelled', reason: this.#cancelReason ?? '', text: '', ...NOTHING };
+    this.#isQueued = true;
+    if (this.#cancelReason !== undefined) void this.#sendCancel(this.#cancelReason);
+    return result;
+  }
+
+  /** Facts of the session until one of them tells the end. */
+  async #read(ledger: Ledger, session: string, after: number): Promise<RunResult<unknown>> {
+    const { core } = this.#options;
+    for await (const { record } of ledger.tail(after, this.#over.signal, { only: { session } })) {
+      this.#note(ledger, record, after);
+      if (record.type === 'run.settled' && this.#isOwn(record) && this.#isEnd(record)) {
+        return await resultOfSettled(record, { ledger, agent: this.#options.agent(), named: core.agents });
+      }
+    }
+    throw new SwarmError('runtime-closed', 'the runtime was closed; the run goes on without it');
+  }
+
+  #isOwn({ data: { run, by } }: RecordOf<'run.settled'>): boolean {
+    return run === this.#options.runId || by === this.#options.runId;
+  }
+
+  #isEnd({ data: { pause } }: RecordOf<'run.settled'>): boolean {
+    return pause !== 'approval' || !this.#options.waitsForPeople;
+  }
+
+  #note(ledger: Ledger, record: LedgerRecord, after: number): void {
+    const { session } = record;
+    switch (record.type) {
+      case 'turn.opened':
+      case 'turn.resumed':
+        if (session !== this.#options.sessionId || record.data.run === this.#options.runId) this.#open();
+        return;
+      case 'turn.closed':
+      case 'turn.paused':
+        this.#close();
+        return;
+      case 'steering.injected':
+        for (const id of record.data.ids) {
+          this.#answer(id, { delivered: true, stepId: record.step ?? '' });
+        }
+        return;
+      case 'steering.undelivered':
+        for (const id of record.data.ids) this.#answer(id, { delivered: false, reason: record.data.reason });
+        return;
+      case 'assistant.message':
+        this.#show(record);
+        return;
+      case 'handoff.taken':
+        this.#followTo(ledger, record.data.child, after);
+        return;
+      default:
+    }
+  }
+
+  /** Who takes over goes on for the same run. */
+  #followTo(ledger: Ledger, session: string, after: number): void {
+    if (this.successors.has(session)) return;
+    this.successors.add(session);
+    const read = async () => {
+      for await (const { record } of ledger.tail(after, this.#over.signal, { only: { session } })) {
+        this.#note(ledger, record, after);
+      }
+    };
+    // A ledger that fails here fails the reader of the root too, which is where it is told.
+    read().catch(() => undefined);
+  }
+
+  #show({ session, step = '', data, agent }: RecordOf<'assistant.message'>): void {
+    const text = data.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+    if (text === '') return;
+    this.#options.live.publish({ type: 'text-delta', text, session, step, agentPath: [agent] });
+  }
+
+  #open(): void {
+    this.#isOpen = true;
+    this.#opened.resolve();
+    for (const kind of this.#later) void this.#tell(kind);
+    this.#later.clear();
+  }
+
+  #close(): void {
+    this.#isOpen = false;
+    this.#opened = Promise.withResolvers<void>();
+  }
+
+  #tellOnce(kind: 'pause' | 'stop-after-step'): void {
+    if (this.#over.signal.aborted) return;
+    if (this.#isOpen) void this.#tell(kind);
+    else this.#later.add(kind);
+  }
+
+  async #tell(kind: SessionWord['kind']): Promise<void> {
+    const { core, sessionId: session } = this.#options;
+    await tellSession(core, { session, kind, body: {} }).catch(() => {
+      // Between two owners nobody listens: whoever takes the turn up is told.
+      if (kind === 'pause' || kind === 'stop-after-step') this.#later.add(kind);
+    });
+  }
+
+  /** Whoever has the turn of this run is told; where nobody has, the worker that comes to it. */
+  async #sendCancel(reason: string): Promise<void> {
+    const { core, sessionId: session, runId: run, target } = this.#options;
+    try {
+      if (this.#isOpen) return await tellSession(core, { session, kind: 'cancel', body: { reason } });
+    } catch (error) {
+      if (!isSwarmError(error, 'turn-not-open')) return;
+    }
+    const stop = { run, target, reason };
+    await core.pool?.wake({ session, cause: `stop ${run}`, stop }).catch(() => undefined);
+  }
+
+  #answer(id: string, outcome: SteeringOutcome): void {
+    this.#texts.get(id)?.(outcome);
+    this.#texts.delete(id);
+  }
+
+  #end(): void {
+    this.#over.abort();
+    this.#options.signal?.removeEventListener('abort', this.#onAbort);
+    this.#options.live.close();
+    this.#opened.resolve();
+    for (const resolve of this.#texts.values()) resolve({ delivered: false, reason: 'the run is over' });
+    this.#texts.clear();
+  }
+}

@@ -1,0 +1,122 @@
+import type { NewRecord } from '../ledger/records.ts';
+import type { ActiveRun } from './active-run.ts';
+import type { AnyAgent } from './define-agent.ts';
+import type { RunResult } from './run-result.ts';
+import type { OpenSession, SessionJob, SessionParts } from './session-parts.ts';
+import { withSession } from './session-task.ts';
+import { endedFact, settledFact } from './settled-run.ts';
+import { failureOf } from './thrown-failure.ts';
+
+/** Whose run a job is, for whoever waits for it in another process. */
+export interface RunTicket {
+  /** Id under which it was given. */
+  readonly run: string;
+  /** The run that took it up, where that is another one. */
+  readonly by?: string | undefined;
+  /** The session it was given to, and whose that is. */
+  readonly session: string;
+  readonly name: string;
+  /** The agent whose turns the session has; absent for a graph, whose output is in no turn of an agent. */
+  readonly agent: AnyAgent | undefined;
+}
+
+/** What became of a run in this process. */
+export type Recorded =
+  /** Told in the ledger. */
+  | { readonly type: 'told'; readonly result: RunResult<unknown> }
+  /** Nothing is told: it is open, for this or another process. */
+  | { readonly type: 'open'; readonly kind: string };
+
+/** Kinds of a failed run that say nothing of it: somebody else, or this process later, brings it to an end. */
+const PASSING: ReadonlySet<string> = new Set([
+  'runtime-closed',
+  'session-owned-elsewhere',
+  'session-lost',
+  'ledger-closed',
+  'ledger-unavailable',
+  'ledger-indeterminate',
+  'ledger-rejected',
+]);
+
+/** A run that tells in the ledger what became of it, before its session is given back. */
+export class RecordedRun {
+  readonly recorded: Promise<Recorded>;
+  readonly #ticket: RunTicket;
+  readonly #resolve: (recorded: Recorded) => void;
+  /** Somebody sees to what is told. */
+  #isTaken = false;
+
+  constructor(ticket: RunTicket) {
+    this.#ticket = ticket;
+    const { promise, resolve } = Promise.withResolvers<Recorded>();
+    this.recorded = promise;
+    this.#resolve = resolve;
+  }
+
+  /** The job of the run with the fact of its end behind it. */
+  around(job: SessionJob, { result }: Pick<ActiveRun, 'result'>): SessionJob {
+    return {
+      ...job,
+      run: async (session) => {
+        this.#isTaken = true;
+        const whenFree: (() => void)[] = [];
+        await job.run({ ...session, whenFree: (tell) => void whenFree.push(tell) });
+        for (const tell of whenFree) tell();
+        const recorded = await this.#tell(await result, session.parts, session);
+        session.whenFree(() => this.#resolve(recorded));
+      },
+      refuse: (failure) => {
+        this.#isTaken = true;
+        job.refuse(failure);
+        this.#resolve({ type: 'open', kind: failure.kind });
+      },
+    };
+  }
+
+  /** Tells what became of a run whose job was never begun. */
+  async ended(result: RunResult<unknown>, parts: SessionParts): Promise<void> {
+    if (this.#isTaken) return;
+    this.#isTaken = true;
+    this.#resolve(await this.#tell(result, parts));
+  }
+
+  async #tell(
+    result: RunResult<unknown>,
+    parts: SessionParts,
+    session?: Pick<OpenSession, 'log'>,
+  ): Promise<Recorded> {
+    if (result.status === 'failed' && PASSING.has(result.error.kind)) {
+      return { type: 'open', kind: result.error.kind };
+    }
+    try {
+      const fact = await this.#fact(result, parts);
+      // A run that was taken up may have come to another session than the one it was given to.
+      const isHere = session?.log.identity.session === this.#ticket.session;
+      if (fact !== undefined && session !== undefined && isHere) await session.log.commit([fact]);
+      else if (fact !== undefined) await this.#tellElsewhere(fact, parts);
+      return { type: 'told', result };
+    } catch (error) {
+      return { type: 'open', kind: failureOf(error).kind };
+    }
+  }
+
+  async #tellElsewhere(fact: NewRecord, { ledger, registry }: SessionParts): Promise<void> {
+    const { session, name } = this.#ticket;
+    const identity = { session, root: session, agent: name };
+    await withSession({ registry, ledger: Promise.resolve(ledger) }, identity, {
+      between: async ({ log }) => void (await log.commit([fact])),
+    });
+  }
+
+  async #fact(
+    result: RunResult<unknown>,
+    { ledger, agents: named }: SessionParts,
+  ): Promise<NewRecord | undefined> {
+    const { run, by, session, agent } = this.#ticket;
+    const ids = { run, ...(by === undefined || by === run ? {} : { by }) };
+    if (result.status === 'failed' && result.error.kind === 'nothing-to-resume') {
+      return endedFact(session, ids, { ledger, agent, named });
+    }
+    return settledFact(result, { ...ids, isGraph: agent === undefined }, ledger);
+  }
+}

@@ -1,0 +1,96 @@
+import { SwarmError } from '../errors.ts';
+import type { JsonObject } from '../ledger/content.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { NewRecord } from '../ledger/records.ts';
+import { postToOwner } from './approvals.ts';
+import { shownMessage } from './message-turn.ts';
+import { placedSession } from './pool-desk.ts';
+import type { RuntimeCore } from './runtime-core.ts';
+import { actOnGraph, actOnTurn } from './session-inbox.ts';
+import type { OpenSession } from './session-parts.ts';
+import { identityOf, withSession } from './session-task.ts';
+
+/** Something for the turn under way of a session. */
+export interface SessionWord {
+  readonly session: string;
+  readonly kind: 'steer' | 'cancel' | 'message' | 'pause' | 'stop-after-step';
+  readonly body: JsonObject;
+}
+
+/**
+ * Tells the turn under way of a session something, in this process or in the one that owns it. On a pool, a turn that
+ * nobody has is told by its facts, and taken up by a worker.
+ * @throws SwarmError 'unknown-session', 'turn-not-open', 'not-pausable', 'mailbox-full', 'ledger-unavailable'
+ */
+export async function tellSession(core: RuntimeCore, word: SessionWord): Promise<void> {
+  const { session, kind, body } = word;
+  const actor = core.registry.find(session);
+  if (actor?.graph !== undefined) {
+    actOnGraph({ kind, body }, actor.graph);
+    return;
+  }
+  const turn = actor?.turn;
+  if (turn !== undefined) {
+    const { steeringQueue } = core.limits;
+    await actOnTurn({ id: core.ids.next('inbox'), ...word }, turn, { ids: core.ids, steeringQueue });
+    return;
+  }
+  const ledger = await core.ledger;
+  await identityOf(ledger, session);
+  const summary = (await ledger.sessions()).find((one) => one.sessionId === session);
+  if (summary?.owned === true) return void (await postToOwner(core, ledger, word));
+  if (core.pool === undefined || summary?.openTurn === undefined) throw notAtWork(session);
+  await tellParked(core, ledger, word);
+}
+
+function notAtWork(session: string): SwarmError {
+  return new SwarmError('turn-not-open', `no turn of the session ${session} is at work`);
+}
+
+/** A turn that is open, and that no process has. */
+async function tellParked(core: RuntimeCore, ledger: Ledger, word: SessionWord): Promise<void> {
+  const { session, kind, body } = word;
+  const place = await placedSession(ledger, session);
+  if (kind === 'cancel') {
+    const run = (await ledger.read(place)).findLast(({ type }) => type === 'turn.opened');
+    if (run?.type !== 'turn.opened') throw notAtWork(session);
+    const stop = { run: run.data.run, target: run.agent, reason: String(body['reason']) };
+    await core.pool?.wake({ session: place, cause: `stop ${stop.run}`, stop });
+    return;
+  }
+  if (kind !== 'steer' && kind !== 'message') throw notAtWork(session);
+  const id = typeof body['id'] === 'string' ? body['id'] : core.ids.next('steering');
+  await withSession<void>(core, await identityOf(ledger, session), {
+    between: (open) => acceptText(open, word, { id, maxWaiting: core.limits.steeringQueue }),
+    // Somebody here took it up meanwhile.
+    inside: async (turn) => {
+      const { steeringQueue } = core.limits;
+      await actOnTurn({ id, ...word }, turn, { ids: core.ids, steeringQueue });
+    },
+  });
+  await core.pool?.wake({ session: place, cause: `steering ${id}` });
+}
+
+/** The text as a fact: whoever takes the turn up puts it into its next request. */
+async function acceptText(
+  { facts, log }: OpenSession,
+  { session, kind, body }: SessionWord,
+  { id, maxWaiting }: { readonly id: string; readonly maxWaiting: number },
+): Promise<void> {
+  const turn = facts.openTurn;
+  if (turn === undefined || facts.opened?.data.kind === 'graph') throw notAtWork(session);
+  if (turn.steering.length >= maxWaiting) {
+    throw new SwarmError('mailbox-full', `${maxWaiting} texts wait in ${turn.turnId}`);
+  }
+  const from = String(body['from'] ?? 'inbox');
+  const given = String(body['text']);
+  const text = kind === 'message' ? shownMessage({ from, text: given }) : given;
+  const accepted: NewRecord = {
+    type: 'steering.accepted',
+    turn: turn.turnId,
+    data: { id, text, actor: typeof body['actor'] === 'string' ? body['actor'] : from },
+  };
+  const parts = [{ type: 'text' as const, text: given }];
+  const received: NewRecord = { type: 'message.received', turn: turn.turnId, data: { from, parts } };
+  await log.commit(kind === 'message' ? [accepted, received] : [accepted]);
+}

@@ -1,0 +1,146 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { DeadLetter, DeadLetters } from '../nats/dead-letters.ts';
+import { count } from './amounts.ts';
+import type { Cli } from './cli.ts';
+import { EXIT } from './exit-code.ts';
+import { jsonText } from './json-text.ts';
+import { type Line, shownLines, span, textLine } from './line.ts';
+import {
+  insecureOption,
+  type NatsCommandOptions,
+  namespaceOption,
+  natsOption,
+  withNats,
+} from './nats-option.ts';
+
+interface DeadLetterOptions extends NatsCommandOptions {
+  readonly requeue?: boolean;
+  readonly drop?: boolean;
+  readonly json?: boolean;
+}
+
+const EXAMPLES = `
+Examples:
+  $ swarmwright nats dead-letters
+  $ swarmwright nats dead-letters 17
+  $ swarmwright nats dead-letters 17 --requeue
+  $ swarmwright nats dead-letters 17 --drop
+  $ swarmwright nats dead-letters --json | jq -r 'select(.reason == "unknown-agent") | .sequence'
+
+Lists turns that workers gave up, oldest first: their number, when, where from and why, pool, session, run, and how
+often they were handed out. With a number, shows that one whole. --requeue puts it back into its queue: with the run it
+had, or with a new one where it was given up as poison, because that run was closed then. Ends with 1 where there is no
+such letter, and where another turn of its session is in the queue.`;
+
+/** Adds `dead-letters [NUMBER]` to `nats`. */
+export function addDeadLetterCommand(nats: Command, cli: Cli, server: string): void {
+  nats
+    .command('dead-letters')
+    .summary('list turns that workers gave up, and decide what becomes of one')
+    .description('Lists turns that workers gave up, shows one, queues it again or drops it.')
+    .argument('[number]', 'number of a dead letter', readNumber)
+    .addOption(new Option('--requeue', 'put it back into its queue').conflicts('drop'))
+    .option('--drop', 'take it away')
+    .option('--json', 'one JSON object a line')
+    .addOption(natsOption().default(server))
+    .addOption(insecureOption())
+    .addOption(namespaceOption())
+    .addHelpText('after', EXAMPLES)
+    .action((number: number | undefined, options: DeadLetterOptions, command: Command) => {
+      const decides = options.requeue === true || options.drop === true;
+      if (number === undefined && decides) command.error('error: which one? Give its number.');
+      return withDeadLetters(options, (letters) =>
+        number === undefined ? list(cli, letters, options) : look(cli, letters, { ...options, number }),
+      );
+    });
+}
+
+/** @throws InvalidArgumentError which names what is wrong */
+function readNumber(text: string): number {
+  const value = Number(text);
+  if (Number.isSafeInteger(value) && value >= 1) return value;
+  throw new InvalidArgumentError('A whole number of at least 1 is needed.');
+}
+
+async function withDeadLetters(
+  options: NatsCommandOptions,
+  use: (letters: DeadLetters) => Promise<void>,
+): Promise<void> {
+  const { openDeadLetters } = await import('../nats/dead-letters.ts');
+  await withNats(options, (client) => use(openDeadLetters(client, { ns: options.ns })));
+}
+
+async function list(cli: Cli, letters: DeadLetters, { json }: DeadLetterOptions): Promise<void> {
+  let listed = 0;
+  for await (const letter of letters.list()) {
+    listed += 1;
+    if (json === true) await cli.out.write(`${jsonText(letter)}\n`);
+    else await cli.out.lines([letterLine(letter)]);
+  }
+  if (listed === 0 && json !== true) await cli.out.say('no dead letter');
+}
+
+function letterLine({ sequence, time, source, reason, message, deliveries, queued }: DeadLetter): Line {
+  const turn = queued?.turn;
+  const place = turn === undefined ? '' : `  ${queued?.pool} ${turn.session} ${turn.run} ${turn.target}`;
+  const times = deliveries === undefined ? '' : `  handed out ${count(deliveries, 'time')}`;
+  return [
+    span(`${sequence}`.padEnd(6), 'bold'),
+    span(time.replace('T', ' ').slice(0, 19), 'dim'),
+    span(`  ${source} ${reason}`, 'bad'),
+    span(place),
+    span(`${times}  ${message}`, 'dim'),
+  ];
+}
+
+async function look(
+  cli: Cli,
+  letters: DeadLetters,
+  { number, requeue, drop, json }: DeadLetterOptions & { readonly number: number },
+): Promise<void> {
+  const letter = await letters.read(number);
+  if (letter === undefined) {
+    cli.exitCode = EXIT.failed;
+    return cli.err.say(`there is no dead letter ${number}`);
+  }
+  if (requeue === true) return putBack(cli, letters, letter);
+  if (drop === true) {
+    await letters.drop(letter);
+    return cli.out.say(`dropped ${number}`);
+  }
+  if (json === true) await cli.out.write(`${jsonText(letter)}\n`);
+  else await cli.out.lines([...wholeLetter(letter)]);
+}
+
+async function putBack(cli: Cli, letters: DeadLetters, letter: DeadLetter): Promise<void> {
+  const result = await letters.requeue(letter);
+  if (result.type === 'requeued') return cli.out.say(`queued again as ${result.run}`);
+  cli.exitCode = EXIT.failed;
+  await cli.err.say('another turn of its session is in the queue; the letter stays');
+}
+
+function wholeLetter({ sequence, time, source, reason, message, deliveries, body, queued }: DeadLetter) {
+  const said: readonly (readonly [string, string | undefined])[] = [
+    ['time', time],
+    ['source', source],
+    ['reason', reason],
+    ['message', message],
+    ['handed out', deliveries === undefined ? undefined : count(deliveries, 'time')],
+    ['pool', queued?.pool],
+    ['session', queued?.turn.session],
+    ['run', queued?.turn.run],
+    ['agent', queued?.turn.target],
+  ];
+  const head = said.flatMap(([name, value]): readonly Line[] =>
+    value === undefined ? [] : [[span(`${name}: `.padEnd(12), 'dim'), span(value)]],
+  );
+  const input = queued?.turn.input ?? body;
+  const text = typeof input === 'string' ? input : JSON.stringify(input, null, 2);
+  const lines = shownLines(text).map((line): Line => [{ text: line, style: 'plain' }]);
+  return [
+    textLine(`dead letter ${sequence}`, 'bold'),
+    ...head,
+    textLine(queued === undefined ? 'body:' : 'input:', 'dim'),
+    ...lines,
+  ];
+}

@@ -1,0 +1,155 @@
+import { definitionHash } from '../agent/definition-hash.ts';
+import { type Recorded, RecordedRun } from '../agent/recorded-job.ts';
+import type { Run } from '../agent/run.ts';
+import type { RunResult } from '../agent/run-result.ts';
+import type { AnyDefinition, RuntimeCore } from '../agent/runtime-core.ts';
+import { failureOf } from '../agent/thrown-failure.ts';
+import type { QueuedRun, QueuedWake } from '../agent/work-pool.ts';
+import type { JsonObject } from '../ledger/content.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Failure } from '../ledger/records.ts';
+import { foldSession } from '../ledger/turn-facts.ts';
+import type { DiscoveryOptions } from '../tools/discovery-policy.ts';
+import type { BudgetOptions } from '../turn/run-budget.ts';
+import { type AnyTarget, resumeTarget, speaker, startTarget, type TargetSettings } from './start-target.ts';
+
+/** What a worker does with a runtime: runs what others gave to a pool, here, and tells in the ledger what became of it. */
+export interface TurnWork {
+  readonly ledger: Promise<Ledger>;
+  /** Hash of the definition of a name in the registry. */
+  definition(name: string): string | undefined;
+  /** Runs it in this process. Never rejects. */
+  run(queued: QueuedRun): Promise<Recorded>;
+  /** Takes up what is open in a session, for the run that opened it. Never rejects. */
+  takeUp(wake: QueuedWake, discovery?: JsonObject): Promise<Recorded>;
+  /** Tells what became of a run that is not to begin, or that nobody told of. Never rejects. */
+  tell(queued: Pick<QueuedRun, 'run' | 'session' | 'target'>, result: RunResult<unknown>): Promise<Recorded>;
+}
+
+const NOTHING = { usage: { total: {}, byAgent: {}, reported: {} }, steps: 0, toolCalls: 0, text: '' };
+
+/** The result of a run that never began. */
+export function failedRun(error: Failure): RunResult<unknown> {
+  return { status: 'failed', error, ...NOTHING };
+}
+
+/** The result of a run that was stopped before it began. */
+export function cancelledRun(reason: string): RunResult<unknown> {
+  return { status: 'cancelled', reason, ...NOTHING };
+}
+
+const works = new WeakMap<object, TurnWork>();
+
+/** The side of a runtime that workers use. */
+export function workOf(runtime: object): TurnWork | undefined {
+  return works.get(runtime);
+}
+
+/** Makes the side of a runtime that workers use. */
+export function keepWork(runtime: object, core: RuntimeCore): void {
+  works.set(runtime, {
+    ledger: core.ledger,
+    definition(name) {
+      const known = core.definitions.get(name);
+      return known === undefined ? undefined : definitionHash(known);
+    },
+    run: (queued) => runHere(core, queued),
+    takeUp: (wake, discovery) => takeUpHere(core, wake, discovery),
+    tell: (queued, result) => tellHere(core, queued, result),
+  });
+}
+
+function runHere(core: RuntimeCore, queued: QueuedRun): Promise<Recorded> {
+  const { run: runId, session: sessionId, target, budget, boundTools, discovery } = queued;
+  const definition = core.definitions.get(target);
+  return recordedRun(core, { run: runId, session: sessionId, definition }, (recorded) => {
+    const settings: TargetSettings = {
+      runId,
+      sessionId,
+      recorded,
+      // A turn that waits for a person leaves its place to others.
+      onApproval: 'pause',
+      ...(budget === undefined ? {} : { budget: budget as BudgetOptions }),
+      ...(boundTools === undefined ? {} : { boundTools }),
+      ...(discovery === undefined ? {} : { discovery: discovery as DiscoveryOptions }),
+    };
+    return startTarget(core, definition as AnyTarget, queued.input, settings);
+  });
+}
+
+async function takeUpHere(
+  core: RuntimeCore,
+  wake: QueuedWake,
+  discovery: JsonObject | undefined,
+): Promise<Recorded> {
+  const { session: sessionId, by, decisions = {}, stop } = wake;
+  try {
+    const records = await (await core.ledger).read(sessionId);
+    const first = foldSession(records).turns.at(-1);
+    const run = first?.opened.data.run ?? by ?? sessionId;
+    const definition = core.definitions.get(records[0]?.agent ?? '');
+    if (definition === undefined) return { type: 'open', kind: 'unknown-agent' };
+    return await recordedRun(core, { run, by, session: sessionId, definition }, (recorded) => {
+      const taken = resumeTarget(core, definition as AnyTarget, sessionId, {
+        runId: by ?? run,
+        recorded,
+        onApproval: 'pause',
+        indeterminate: ({ callId }) => decisions[callId] ?? 'block',
+        ...(discovery === undefined ? {} : { discovery: discovery as DiscoveryOptions }),
+      });
+      if (stop !== undefined) taken.cancel(stop.reason);
+      return taken;
+    });
+  } catch (error) {
+    return { type: 'open', kind: failureOf(error).kind };
+  }
+}
+
+function tellHere(
+  core: RuntimeCore,
+  { run, session, target }: Pick<QueuedRun, 'run' | 'session' | 'target'>,
+  result: RunResult<unknown>,
+): Promise<Recorded> {
+  const definition = core.definitions.get(target);
+  return recordedRun(core, { run, session, name: target, definition }, () => ({
+    result: Promise.resolve(result),
+  }));
+}
+
+interface Ticket {
+  readonly run: string;
+  readonly by?: string | undefined;
+  readonly session: string;
+  /** Where the name is in no registry. */
+  readonly name?: string;
+  readonly definition: AnyDefinition | undefined;
+}
+
+async function recordedRun(
+  core: RuntimeCore,
+  { definition, ...ids }: Ticket,
+  start: (recorded: RecordedRun) => Pick<Run<unknown>, 'result'>,
+): Promise<Recorded> {
+  const name = ids.name ?? definition?.name ?? '';
+  const agent = definition === undefined ? undefined : speaker(definition as AnyTarget);
+  const recorded = new RecordedRun({ ...ids, name, agent });
+  try {
+    const result = await startedResult(start, recorded);
+    void recorded.ended(result, core.registry.parts(await core.ledger));
+    return await recorded.recorded;
+  } catch (error) {
+    return { type: 'open', kind: failureOf(error).kind };
+  }
+}
+
+/** What is wrong with how a run was given is its result: nobody here can mend it. */
+async function startedResult(
+  start: (recorded: RecordedRun) => Pick<Run<unknown>, 'result'>,
+  recorded: RecordedRun,
+): Promise<RunResult<unknown>> {
+  try {
+    return await start(recorded).result;
+  } catch (error) {
+    return failedRun(failureOf(error));
+  }
+}

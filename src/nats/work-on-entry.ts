@@ -1,0 +1,146 @@
+import type { Recorded } from '../agent/recorded-job.ts';
+import { isSwarmError } from '../errors.ts';
+import { cancelledRun, failedRun, type TurnWork } from '../graph/turn-work.ts';
+import type { Failure } from '../ledger/records.ts';
+import { foldSession } from '../ledger/turn-facts.ts';
+import { NATS_LIMITS } from '../limits.ts';
+import type { Runtime } from '../runtime.ts';
+import type { QueueEntry } from './queue-entry.ts';
+import type { QueuedTurn } from './work-queue.ts';
+import { type RunStanding, standingOf } from './worker-progress.ts';
+
+/** What is to become of an entry of the queue. */
+export type EntryEnd =
+  | { readonly type: 'done'; readonly how: 'worked' | 'repeated' }
+  /** Somebody else, or this worker later, brings it to an end. */
+  | { readonly type: 'later' }
+  | { readonly type: 'dead'; readonly reason: string; readonly why: string };
+
+/** What entries are worked on with. */
+export interface EntryGround {
+  readonly work: TurnWork;
+  readonly runtime: Pick<Runtime, 'abandon' | 'sessions'>;
+}
+
+type RunName = Parameters<TurnWork['tell']>[0];
+type Wake = Extract<QueueEntry, { readonly kind: 'wake' }>;
+type Stop = NonNullable<Wake['stop']>;
+
+const LATER: EntryEnd = { type: 'later' };
+const REPEATED: EntryEnd = { type: 'done', how: 'repeated' };
+
+/**
+ * Brings what an entry asks for to an end or a pause in this process. What there is to do is said by the ledger alone:
+ * an entry that is handed out twice is worked on once. `deliveries` counts how often it was handed out.
+ * @throws SwarmError of the ledger
+ */
+export async function workOnEntry(
+  ground: EntryGround,
+  entry: QueueEntry,
+  deliveries: number,
+): Promise<EntryEnd> {
+  if (!('kind' in entry)) return workOnTurn(ground, entry, deliveries);
+  return entry.stop === undefined ? workOnWake(ground, entry) : stopRun(ground, entry, entry.stop);
+}
+
+async function workOnTurn(ground: EntryGround, turn: QueuedTurn, deliveries: number): Promise<EntryEnd> {
+  const { work } = ground;
+  const { run, session, discovery } = turn;
+  // Of a session without a record nobody but the queue knows how often it was tried.
+  const standing = await standingIn(work, session, run, deliveries - 1);
+  if (standing.type === 'settled') return REPEATED;
+  // Whoever has it may end it any time; one that is paused may stay so for good, which is told.
+  if (standing.type === 'waits') return standing.isPaused ? endOf(await work.run(turn)) : LATER;
+  const unfit = unfitness(work, turn);
+  if (unfit !== undefined) return bury(work, turn, unfit);
+  if (standing.claims >= NATS_LIMITS.claimsWithoutProgress) return poisoned(ground, turn, standing);
+  if (standing.type === 'new') return endOf(await work.run(turn));
+  return endOf(await work.takeUp({ session, cause: `run ${run}` }, discovery));
+}
+
+/** Why the definition here is not the one the run was given with. */
+function unfitness(work: TurnWork, { target, definition }: QueuedTurn): Failure | undefined {
+  const known = work.definition(target);
+  if (known === undefined) {
+    return { kind: 'unknown-agent', message: `no definition named ${target} is registered here` };
+  }
+  if (definition === undefined || definition === known) return undefined;
+  const message = `${target} is ${known.slice(0, 12)} here, and the run was given with ${definition.slice(0, 12)}`;
+  return { kind: 'definition-mismatch', message };
+}
+
+/** Whoever gave the run is told first: a dead letter is read by people. */
+async function bury(work: TurnWork, turn: RunName, { kind, message }: Failure): Promise<EntryEnd> {
+  const told = await work.tell(turn, failedRun({ kind, message }));
+  return told.type === 'told' ? { type: 'dead', reason: kind, why: message } : LATER;
+}
+
+async function poisoned(
+  { work, runtime }: EntryGround,
+  turn: RunName,
+  { type, claims }: Extract<RunStanding, { readonly claims: number }>,
+): Promise<EntryEnd> {
+  const message = `taken up ${claims} times and got no further`;
+  if (type === 'open') {
+    await runtime.abandon(turn.session, `poison: ${message}`).catch((error: unknown) => {
+      if (!isSwarmError(error, 'nothing-to-resume')) throw error;
+    });
+  }
+  return bury(work, turn, { kind: 'poison', message });
+}
+
+async function workOnWake(ground: EntryGround, wake: Wake): Promise<EntryEnd> {
+  const { work } = ground;
+  const { session, by } = wake;
+  const records = await (await work.ledger).read(session);
+  const [first] = records;
+  const run = foldSession(records).turns.at(-1)?.opened.data.run;
+  if (first === undefined) return REPEATED;
+  if (run !== undefined) {
+    const standing = await standingIn(work, session, run, 0);
+    // Who waits for an answer gets one; nobody else asks about what has settled.
+    if (standing.type === 'settled' && by === undefined) return REPEATED;
+    if (standing.type === 'open' && standing.claims >= NATS_LIMITS.claimsWithoutProgress) {
+      return poisoned(ground, { run, session, target: first.agent }, standing);
+    }
+  }
+  const taken = await work.takeUp(wake);
+  if (taken.type === 'open' && taken.kind === 'unknown-agent') {
+    const message = `no definition named ${first.agent} is registered here`;
+    return { type: 'dead', reason: taken.kind, why: message };
+  }
+  return endOf(taken);
+}
+
+/** A run that has not begun is told to be cancelled, and so never begins; one that is at work is told to stop. */
+async function stopRun({ work, runtime }: EntryGround, wake: Wake, stop: Stop): Promise<EntryEnd> {
+  const { session } = wake;
+  const { run, target, reason } = stop;
+  const standing = await standingIn(work, session, run, 0);
+  if (standing.type === 'settled') return REPEATED;
+  if (standing.type !== 'open') return endOf(await work.tell({ run, session, target }, cancelledRun(reason)));
+  const taken = await work.takeUp(wake);
+  if (taken.type !== 'open' || taken.kind !== 'session-owned-elsewhere') return endOf(taken);
+  try {
+    await runtime.sessions.cancel(session, reason);
+    return { type: 'done', how: 'worked' };
+  } catch {
+    return LATER;
+  }
+}
+
+async function standingIn(
+  work: TurnWork,
+  session: string,
+  run: string,
+  claims: number,
+): Promise<RunStanding> {
+  const ledger = await work.ledger;
+  const head = await ledger.head(session);
+  const records = head === undefined ? [] : await ledger.read(session);
+  return standingOf(records, run, head?.epoch ?? claims);
+}
+
+function endOf(recorded: Recorded): EntryEnd {
+  return recorded.type === 'told' ? { type: 'done', how: 'worked' } : LATER;
+}

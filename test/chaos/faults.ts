@@ -1,0 +1,67 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Pool } from './pool.ts';
+import { redeliver, resubmit } from './queue.ts';
+import type { Fault } from './schedule.ts';
+import { slowDisk } from './slow-disk.ts';
+import type { Task } from './tasks.ts';
+import type { WorkerProcess } from './worker-process.ts';
+
+/** Does a fault, and puts the process back that it took. A worker that is gone or stands still already is left alone. */
+export async function carryOut(pool: Pool, fault: Fault, submitted: readonly Task[]): Promise<void> {
+  switch (fault.type) {
+    case 'kill':
+      return withWorker(pool, fault.worker, async (worker) => {
+        await worker.kill();
+        await wait(fault.forMs);
+        await worker.start();
+      });
+    case 'freeze':
+      return withWorker(pool, fault.worker, async (worker) => {
+        worker.freeze();
+        await wait(fault.forMs);
+        worker.thaw();
+      });
+    case 'end':
+      return withWorker(pool, fault.worker, async (worker) => {
+        await worker.end(pool.leaseMs + 20_000);
+        await worker.start();
+      });
+    case 'broker':
+      return withBroker(pool, async () => {
+        await pool.server.kill();
+        await wait(fault.forMs);
+        await pool.server.start();
+      });
+    case 'slow-disk':
+      return withBroker(pool, () => slowDisk(pool.server, fault.flushMs, fault.forMs));
+    case 'redeliver':
+      // The broker may be away: then there is nobody to hand anything out.
+      return redeliver(pool).catch(() => undefined);
+    case 'resubmit': {
+      const task = submitted.at(-1);
+      if (task !== undefined) await resubmit(pool, task).catch(() => undefined);
+    }
+  }
+}
+
+const busyWorkers = new WeakSet<WorkerProcess>();
+const busyBrokers = new WeakSet<Pool>();
+
+async function withWorker(
+  { workers }: Pool,
+  index: number,
+  act: (worker: WorkerProcess) => Promise<void>,
+): Promise<void> {
+  const worker = workers[index];
+  if (worker === undefined || busyWorkers.has(worker)) return;
+  busyWorkers.add(worker);
+  await act(worker);
+  busyWorkers.delete(worker);
+}
+
+async function withBroker(pool: Pool, act: () => Promise<void>): Promise<void> {
+  if (busyBrokers.has(pool)) return;
+  busyBrokers.add(pool);
+  await act();
+  busyBrokers.delete(pool);
+}
