@@ -92,6 +92,7 @@ export async function openBrowser(): Promise<Browser | undefined> {
 /** Runs in the tab before the page does: notes when the page was ready, and every picture in which it changed. */
 const NOTES = `
   window.pictures = 0;
+  window.frames = 0;
   window.readyAt = undefined;
   let isChanged = false;
   new MutationObserver(() => {
@@ -99,6 +100,7 @@ const NOTES = `
     if (window.readyAt === undefined && document.body?.dataset.ready) window.readyAt = performance.now();
   }).observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
   const look = () => {
+    window.frames += 1;
     if (isChanged) window.pictures += 1;
     isChanged = false;
     requestAnimationFrame(look);
@@ -115,10 +117,13 @@ export async function openTab(browser: Browser, url: string): Promise<{ tab: Pag
   return { tab, readyMs: Number(await tab.evaluate('window.readyAt')) };
 }
 
-/** Pictures a second in which the page of a tab changed. */
-export async function picturesPerSecond(tab: Page, overMs: number): Promise<number> {
-  const [from, startedMs] = [Number(await tab.evaluate('window.pictures')), performance.now()];
+/** Pictures a second in which the page of a tab changed, and all that the browser could have drawn. */
+export async function picturesPerSecond(tab: Page, overMs: number) {
+  const count = async () => [Number(await tab.evaluate('pictures')), Number(await tab.evaluate('frames'))];
+  const [changed = 0, all = 0] = await count();
+  const startedMs = performance.now();
   await tab.waitForTimeout(overMs);
-  const to = Number(await tab.evaluate('window.pictures'));
-  return ((to - from) * 1_000) / (performance.now() - startedMs);
+  const [changedThen = 0, allThen = 0] = await count();
+  const seconds = (performance.now() - startedMs) / 1_000;
+  return { changed: (changedThen - changed) / seconds, possible: (allThen - all) / seconds };
 }

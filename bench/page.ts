@@ -11,7 +11,7 @@ const TURNS = 10;
 const BURST = 50_000;
 const ACTORS = 1_000;
 /** Each actor does something about as often. */
-const ACTOR_EVERY_MS = 10_000;
+const ACTOR_EVERY_MS = 20_000;
 const OPENINGS = 5;
 const PICTURES_MS = 10_000;
 
@@ -150,7 +150,7 @@ async function inBrowser(browser: Browser): Promise<readonly Row[]> {
   );
   const [first = Number.NaN, ...later] = await openings(shown, browser);
   const { tab } = await openTab(browser, shown.url);
-  let pictures = 0;
+  let pictures = { changed: 0, possible: 0 };
   await shown.measure(async () => {
     await tab.getByText(`${ACTORS} agents in ${ACTORS} runs`).waitFor({ timeout: 120_000 });
     pictures = await picturesPerSecond(tab, PICTURES_MS);
@@ -162,9 +162,9 @@ async function inBrowser(browser: Browser): Promise<readonly Row[]> {
     row('page ready, then', `${Math.round(median(later))} ms`, gate, median(later) < MAX_READY_MS),
     row(
       `pictures a second, ${ACTORS} live actors`,
-      String(rounded(pictures, 1)),
+      `${rounded(pictures.changed, 1)} of ${rounded(pictures.possible, 1)}`,
       `>= ${MIN_PICTURES}`,
-      pictures >= MIN_PICTURES,
+      pictures.changed >= MIN_PICTURES,
     ),
     row(`page ready beside ${ACTORS} live actors`, `${Math.round(busy.readyMs)} ms`),
   ];

@@ -48,6 +48,7 @@ export class TreeView implements View {
     this.#list = createVirtualList({
       rowHeight: ROW_HEIGHT,
       attributes: { role: 'tree', tabindex: '0', 'aria-label': 'Agents, turns, steps and calls' },
+      keyOf: (index) => keyOf(this.#rows[index], store),
       draw: (row, index) => drawRow(row, { item: this.#rows[index], index, store }),
     });
     this.#listen();
@@ -174,6 +175,18 @@ interface Drawn {
   readonly store: Store;
 }
 
+/** All that a row shows. */
+function keyOf(item: TreeRow | undefined, store: Store): string {
+  if (item === undefined) return '';
+  const { node, depth, isOpen, hasChildren, position, siblings } = item;
+  const isSelected = node.id === store.selected;
+  const { elapsed, tokens, cost } = amountsOf(node, store);
+  return [
+    ...[node.id, node.name, node.state, node.tone, isSelected, depth, isOpen, hasChildren],
+    ...[position, siblings, elapsed, tokens, cost],
+  ].join('\n');
+}
+
 function drawRow(row: HTMLElement, { item, index, store }: Drawn): void {
   if (item === undefined) return;
   const { node, depth, isOpen, hasChildren, position, siblings } = item;
@@ -206,7 +219,7 @@ function drawRow(row: HTMLElement, { item, index, store }: Drawn): void {
     el('span', { class: 'unseen' }, `${KIND_WORDS[node.kind]} `),
     el('span', { class: 'name', title: node.name }, node.name),
     el('span', { class: 'state' }, node.state),
-    ...amounts(node, store),
+    ...drawAmounts(node, store),
   );
 }
 
@@ -214,20 +227,27 @@ function setAria(element: Element, attributes: Readonly<Record<string, string | 
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
 }
 
-function amounts(node: ActorNode, store: Store): readonly HTMLElement[] {
+/** What a node took and cost, as it is written. */
+function amountsOf(node: ActorNode, store: Store) {
   const isOpen = node.tone === 'busy' || node.tone === 'waiting';
   const end = node.endedAt ?? (isOpen ? store.now() : undefined);
-  const elapsed = end === undefined ? '' : formatElapsed(Math.max(0, end - node.startedAt));
   const { inputTokens, outputTokens, costUsd } = node.spent;
   const tokens = inputTokens + outputTokens;
+  return {
+    elapsed: end === undefined ? '' : formatElapsed(Math.max(0, end - node.startedAt)),
+    tokens: tokens === 0 ? '' : formatCount(tokens),
+    cost: formatUsd(costUsd),
+  };
+}
+
+function drawAmounts(node: ActorNode, store: Store): readonly HTMLElement[] {
+  const { elapsed, tokens, cost } = amountsOf(node, store);
+  const { inputTokens, outputTokens } = node.spent;
+  const title = `${inputTokens} in, ${outputTokens} out`;
   return [
     el('span', { class: 'amount elapsed' }, elapsed),
-    el(
-      'span',
-      { class: 'amount tokens', title: `${inputTokens} in, ${outputTokens} out` },
-      tokens === 0 ? '' : formatCount(tokens),
-    ),
-    el('span', { class: 'amount cost' }, formatUsd(costUsd)),
+    el('span', { class: 'amount tokens', title }, tokens),
+    el('span', { class: 'amount cost' }, cost),
   ];
 }
 
