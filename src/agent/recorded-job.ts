@@ -6,6 +6,7 @@ import type { OpenSession, SessionJob, SessionParts } from './session-parts.ts';
 import { withSession } from './session-task.ts';
 import { endedFact, settledFact } from './settled-run.ts';
 import { failureOf } from './thrown-failure.ts';
+import type { WorkUnit } from './turn-owner.ts';
 
 /** Whose run a job is, for whoever waits for it in another process. */
 export interface RunTicket {
@@ -16,6 +17,8 @@ export interface RunTicket {
   /** The session it was given to, and whose that is. */
   readonly session: string;
   readonly name: string;
+  /** Of a child: the session that asked for it, and the root of both. */
+  readonly parent?: { readonly session: string; readonly root: string };
   /** The agent whose turns the session has; absent for a graph, whose output is in no turn of an agent. */
   readonly agent: AnyAgent | undefined;
 }
@@ -24,6 +27,8 @@ export interface RunTicket {
 export type Recorded =
   /** Told in the ledger. */
   | { readonly type: 'told'; readonly result: RunResult<unknown> }
+  /** There was nothing to do. */
+  | { readonly type: 'none' }
   /** Nothing is told: it is open, for this or another process. */
   | { readonly type: 'open'; readonly kind: string };
 
@@ -46,8 +51,12 @@ export class RecordedRun {
   /** Somebody sees to what is told. */
   #isTaken = false;
 
+  /** The part of the run that is worked on here. */
+  readonly unit: WorkUnit;
+
   constructor(ticket: RunTicket) {
     this.#ticket = ticket;
+    this.unit = { session: ticket.session, resumedBy: ticket.by };
     const { promise, resolve } = Promise.withResolvers<Recorded>();
     this.recorded = promise;
     this.#resolve = resolve;
@@ -101,8 +110,9 @@ export class RecordedRun {
   }
 
   async #tellElsewhere(fact: NewRecord, { ledger, registry }: SessionParts): Promise<void> {
-    const { session, name } = this.#ticket;
-    const identity = { session, root: session, agent: name };
+    const { session, name, parent } = this.#ticket;
+    const above = parent === undefined ? {} : { parent: parent.session };
+    const identity = { session, root: parent?.root ?? session, agent: name, ...above };
     await withSession({ registry, ledger: Promise.resolve(ledger) }, identity, {
       between: async ({ log }) => void (await log.commit([fact])),
     });

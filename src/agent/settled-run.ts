@@ -164,11 +164,12 @@ export async function endedFact(
     const isGraph = place.agent === undefined;
     return settledFact(await endedResult(records, ids.run, place), { ...ids, isGraph }, place.ledger);
   }
+  const asks = ids.by ?? ids.run;
   // A wake came first: who asked for it to be taken up is told how it ended then.
   const wasResumed = records.some(({ type, turn }) => type === 'turn.resumed' && turn === last.turnId);
   return {
     type: 'run.settled',
-    data: wasResumed ? { ...told.data, ...ids } : nothingOpen(ids.by ?? ids.run),
+    data: wasResumed ? { ...told.data, run: asks } : nothingOpen(asks),
   };
 }
 

@@ -68,13 +68,15 @@ async function work(cli: Cli, file: string, options: WorkerCommandOptions): Prom
   const { ns, pool, concurrency } = options;
   const leaseMs = options.lease * 1_000;
   const { jetstreamLedger } = await import('../nats/jet-stream-ledger.ts');
+  const { natsPool } = await import('../nats/nats-pool.ts');
   const { natsSink } = await import('../nats/nats-sink.ts');
   const { startWorker } = await import('../nats/worker.ts');
   const { createRuntime } = await import('../runtime.ts');
   await withNats(options, async (connection) => {
     const ledger = await jetstreamLedger({ connection, ns, leaseMs });
     // Every worker publishes the events of all, so that those of one that died come out too; the server keeps one each.
-    await using runtime = createRuntime({ ledger, agents, sinks: [natsSink({ connection, ns })] });
+    const sinks = [natsSink({ connection, ns })];
+    await using runtime = createRuntime({ ledger, agents, sinks, pool: natsPool({ connection, ns, pool }) });
     const stop = stopSignal();
     const worker = await startWorker({ connection, ns, pool, concurrency, leaseMs, runtime });
     const names = Object.keys(agents).join(', ');

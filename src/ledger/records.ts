@@ -40,8 +40,11 @@ export const stopReasonSchema = z.enum([
 ]);
 export type StopReason = z.infer<typeof stopReasonSchema>;
 
-/** Whose move it is where a turn stands open: a person's, a decision on an unknown outcome, or whoever asked for it. */
-export const pauseReasonSchema = z.enum(['approval', 'indeterminate', 'requested']);
+/**
+ * Whose move it is where a turn stands open: a person's, a decision on an unknown outcome, whoever asked for it, or
+ * children's that other workers have.
+ */
+export const pauseReasonSchema = z.enum(['approval', 'indeterminate', 'requested', 'children']);
 /** Why a turn is paused. */
 export type PauseReason = z.infer<typeof pauseReasonSchema>;
 

@@ -76,6 +76,13 @@ export interface RunBudget {
   /** Counts what a step reported. */
   noteUsage(usage: Usage): void;
   /**
+   * Takes out one of `of` equal parts of what is left, of what the tree may have as well: whoever gets it needs to ask
+   * nobody, and nothing is spent twice.
+   */
+  share(of: number, tree: { readonly agents: number; readonly handoffs: number }): BudgetShare;
+  /** Keeps out of reach what was given away in an earlier process and is not used up. */
+  setAside(share: BudgetShare): void;
+  /**
    * Goes on with a budget of an earlier process: what was used of it, and its bounds where this one has none of
    * its own.
    */
@@ -91,6 +98,14 @@ export type UsageHold =
 export interface UsedBefore {
   readonly steps: number;
   readonly toolCalls: number;
+  readonly agents: number;
+  readonly handoffs: number;
+}
+
+/** What of a budget is another worker's to spend. Bounds that the budget has not are not in it. */
+export interface BudgetShare {
+  readonly budget: BudgetOptions;
+  /** Agents below the one it is for, and handoffs. */
   readonly agents: number;
   readonly handoffs: number;
 }
@@ -120,6 +135,11 @@ export function createRunBudget(options: BudgetOptions): RunBudget {
     used.tokens + holds.tokens + tokens <= (bounds.tokens ?? Infinity) &&
     used.costUsd + holds.costUsd + costUsd <= (bounds.costUsd ?? Infinity);
   let callsRefused = 0;
+  const setAside = ({ budget, agents, handoffs }: BudgetShare) => {
+    for (const name of ['steps', 'toolCalls', 'tokens', 'costUsd'] as const) used[name] += budget[name] ?? 0;
+    used.agents += agents;
+    used.handoffs += handoffs;
+  };
   const noteUsage = (usage: Usage) => {
     used.tokens += tokensOf(usage);
     used.costUsd += usage.costUsd ?? 0;
@@ -162,6 +182,28 @@ export function createRunBudget(options: BudgetOptions): RunBudget {
       return tokens >= maxTokens || costUsd >= maxCostUsd;
     },
     noteUsage,
+    share(of, tree) {
+      const part = (limit: number, taken: number) => Math.max(0, Math.floor((limit - taken) / of));
+      const budget: { -readonly [K in keyof BudgetOptions]: BudgetOptions[K] } = {};
+      for (const name of ['steps', 'toolCalls', 'tokens'] as const) {
+        const limit = bounds[name];
+        if (limit !== undefined && Number.isFinite(limit)) budget[name] = part(limit, used[name]);
+      }
+      const { costUsd, wallMs } = bounds;
+      if (costUsd !== undefined && Number.isFinite(costUsd)) {
+        budget.costUsd = Math.max(0, costUsd - used.costUsd) / of;
+      }
+      // Time passes for all of them at once.
+      if (wallMs !== undefined && Number.isFinite(wallMs)) budget.wallMs = wallMs;
+      const share = {
+        budget,
+        agents: part(tree.agents, used.agents),
+        handoffs: part(tree.handoffs, used.handoffs),
+      };
+      setAside(share);
+      return share;
+    },
+    setAside,
     restore(before, earlier) {
       used.steps += before.steps;
       used.toolCalls += before.toolCalls;

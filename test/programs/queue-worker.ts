@@ -2,7 +2,7 @@
 // that its tools are entered; SIGTERM drains it. An input with "poison" kills it before the model is asked.
 import { z } from 'zod';
 import { createRuntime, defineAgent, defineTool, openaiCompatible } from '../../src/index.ts';
-import { jetstreamLedger, natsSink } from '../../src/nats/index.ts';
+import { jetstreamLedger, natsPool, natsSink } from '../../src/nats/index.ts';
 import { startWorker } from '../../src/nats/worker.ts';
 
 const [address = '', baseURL = ''] = process.argv.slice(2);
@@ -44,7 +44,8 @@ const lead = defineAgent({
 });
 const agents = { payer, lead };
 const ledger = await jetstreamLedger({ connection, ns, leaseMs: 2_000 });
-const runtime = createRuntime({ ledger, agents, sinks: [natsSink({ connection, ns })] });
+const sinks = [natsSink({ connection, ns })];
+const runtime = createRuntime({ ledger, agents, sinks, pool: natsPool({ connection, ns }) });
 const worker = await startWorker({ connection, ns, runtime, concurrency: 1, leaseMs: 3_000 });
 say('ready');
 process.once('SIGTERM', async () => {
