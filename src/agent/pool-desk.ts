@@ -43,6 +43,10 @@ export class PoolDesk {
     }
   }
 
+  get name(): string {
+    return this.#pool.name;
+  }
+
   wake(wake: QueuedWake): Promise<void> {
     return this.#pool.wake(wake);
   }

@@ -1,4 +1,4 @@
-import type { NewRecord } from '../ledger/records.ts';
+import type { Failure, NewRecord } from '../ledger/records.ts';
 import type { ActiveRun } from './active-run.ts';
 import type { AnyAgent } from './define-agent.ts';
 import type { RunResult } from './run-result.ts';
@@ -17,6 +17,8 @@ export interface RunTicket {
   /** The session it was given to, and whose that is. */
   readonly session: string;
   readonly name: string;
+  /** It is to begin; nothing is done where it has begun already. */
+  readonly begins?: true;
   /** Of a child: the session that asked for it, and the root of both. */
   readonly parent?: { readonly session: string; readonly root: string };
   /** The agent whose turns the session has; absent for a graph, whose output is in no turn of an agent. */
@@ -43,6 +45,8 @@ const PASSING: ReadonlySet<string> = new Set([
   'ledger-rejected',
 ]);
 
+const BEGUN: Failure = { kind: 'turn-open', message: 'the run was begun already' };
+
 /** A run that tells in the ledger what became of it, before its session is given back. */
 export class RecordedRun {
   readonly recorded: Promise<Recorded>;
@@ -67,6 +71,7 @@ export class RecordedRun {
     return {
       ...job,
       run: async (session) => {
+        if (this.#wasBegun(session)) return this.#refuse(job, BEGUN);
         this.#isTaken = true;
         const whenFree: (() => void)[] = [];
         await job.run({ ...session, whenFree: (tell) => void whenFree.push(tell) });
@@ -74,12 +79,23 @@ export class RecordedRun {
         const recorded = await this.#tell(await result, session.parts, session);
         session.whenFree(() => this.#resolve(recorded));
       },
-      refuse: (failure) => {
-        this.#isTaken = true;
-        job.refuse(failure);
-        this.#resolve({ type: 'open', kind: failure.kind });
-      },
+      refuse: (failure) => this.#refuse(job, failure),
     };
+  }
+
+  #refuse(job: SessionJob, failure: Failure): void {
+    this.#isTaken = true;
+    job.refuse(failure);
+    this.#resolve({ type: 'open', kind: failure.kind });
+  }
+
+  /**
+   * A run may be given twice, and both be found new before either has the session: only whoever has it knows whether
+   * the other was first.
+   */
+  #wasBegun({ facts }: OpenSession): boolean {
+    const { begins, run } = this.#ticket;
+    return begins === true && facts.turns.some(({ opened }) => opened.data.run === run);
   }
 
   /** Tells what became of a run whose job was never begun. */
@@ -120,10 +136,11 @@ export class RecordedRun {
 
   async #fact(
     result: RunResult<unknown>,
-    { ledger, agents: named }: SessionParts,
+    { ledger, agents: named, pool: desk }: SessionParts,
   ): Promise<NewRecord | undefined> {
     const { run, by, session, agent } = this.#ticket;
-    const ids = { run, ...(by === undefined || by === run ? {} : { by }) };
+    const pool = desk === undefined ? {} : { pool: desk.name };
+    const ids = { run, ...pool, ...(by === undefined || by === run ? {} : { by }) };
     if (result.status === 'failed' && result.error.kind === 'nothing-to-resume') {
       return endedFact(session, ids, { ledger, agent, named });
     }

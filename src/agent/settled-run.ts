@@ -25,7 +25,7 @@ const MAX_TEXT_CHARS = 65_536;
  */
 export async function settledFact(
   result: RunResult<unknown>,
-  run: Pick<Settled, 'run' | 'by'> & { readonly isGraph: boolean },
+  run: Pick<Settled, 'run' | 'by' | 'pool'> & { readonly isGraph: boolean },
   ledger: Pick<Ledger, 'putArtifact'>,
 ): Promise<NewRecord> {
   const { status, usage, steps, toolCalls } = result;
@@ -151,20 +151,21 @@ function lastClosed(turns: readonly TurnFacts[]): TurnFacts | undefined {
  */
 export async function endedFact(
   session: string,
-  ids: Pick<Settled, 'run' | 'by'>,
+  ids: Pick<Settled, 'run' | 'by' | 'pool'>,
   place: SettledPlace,
 ): Promise<NewRecord | undefined> {
   const records = await place.ledger.read(session);
   const told = records.findLast((record) => record.type === 'run.settled');
   const { turns } = foldSession(records);
   const last = lastClosed(turns);
+  const asks = ids.by ?? ids.run;
+  if (last === undefined && ids.by !== undefined) return { type: 'run.settled', data: nothingOpen(asks) };
   const isTold = told?.type === 'run.settled' && told.data.status !== 'paused' && told.data.run === ids.run;
   if (last === undefined || (isTold && ids.by === undefined)) return undefined;
   if (!isTold) {
     const isGraph = place.agent === undefined;
     return settledFact(await endedResult(records, ids.run, place), { ...ids, isGraph }, place.ledger);
   }
-  const asks = ids.by ?? ids.run;
   // A wake came first: who asked for it to be taken up is told how it ended then.
   const wasResumed = records.some(({ type, turn }) => type === 'turn.resumed' && turn === last.turnId);
   return {

@@ -41,6 +41,8 @@ export type Queued =
 
 /** Workers in other processes that run what they are given, on the same ledger as the runtime that gives it. */
 export interface WorkPool {
+  /** By which its workers know the runs that are theirs. */
+  readonly name: string;
   /** Resolves when it is durable. @throws SwarmError of the pool */
   submit(run: QueuedRun): Promise<Queued>;
   /** Resolves when it is durable. Repeating it is safe. @throws SwarmError of the pool */

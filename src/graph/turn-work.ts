@@ -1,5 +1,6 @@
 import { hasChildNews } from '../agent/child-standing.ts';
 import { definitionHash } from '../agent/definition-hash.ts';
+import { findSleepers } from '../agent/find-sleepers.ts';
 import { placedParent } from '../agent/placed-work.ts';
 import { type Recorded, RecordedRun } from '../agent/recorded-job.ts';
 import type { Run } from '../agent/run.ts';
@@ -29,6 +30,8 @@ export interface TurnWork {
   tell(run: RunName, result: RunResult<unknown>): Promise<Recorded>;
   /** Whether a session that waits for children has something to do. @throws SwarmError of the ledger */
   hasChildNews(session: string): Promise<boolean>;
+  /** Wakes what sleeps and has something to do: see {@link findSleepers}. @throws SwarmError of ledger and pool */
+  wakeSleepers(): Promise<number>;
   /** Has whoever asked for a child learn of it, also where that was done before. @throws SwarmError of ledger and pool */
   passOn(session: string): Promise<void>;
 }
@@ -67,14 +70,23 @@ export function keepWork(runtime: object, core: RuntimeCore): void {
     takeUp: (wake, discovery) => takeUpHere(core, wake, discovery),
     tell: (queued, result) => tellHere(core, queued, result),
     hasChildNews: async (session) => hasChildNews(await core.ledger, session),
+    wakeSleepers: () => wakeSleepers(core),
     passOn: (session) => passOn(core, session),
   });
+}
+
+async function wakeSleepers(core: RuntimeCore): Promise<number> {
+  const { pool } = core;
+  if (pool === undefined) return 0;
+  const wakes = await findSleepers(await core.ledger, pool.name, core.clock.now());
+  for (const wake of wakes) await pool.wake(wake);
+  return wakes.length;
 }
 
 function runHere(core: RuntimeCore, queued: QueuedRun): Promise<Recorded> {
   const { run: runId, session: sessionId, target, budget, boundTools, discovery } = queued;
   const definition = core.definitions.get(target);
-  return recordedRun(core, { run: runId, session: sessionId, definition }, (recorded) => {
+  return recordedRun(core, { run: runId, session: sessionId, definition, begins: true }, (recorded) => {
     const settings: TargetSettings = {
       runId,
       sessionId,
@@ -139,6 +151,7 @@ interface Ticket {
   readonly session: string;
   /** Where the name is in no registry. */
   readonly name?: string;
+  readonly begins?: true;
   readonly parent?: { readonly session: string; readonly root: string };
   readonly definition: AnyDefinition | undefined;
 }

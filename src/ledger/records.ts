@@ -89,6 +89,8 @@ export const RECORD_DATA = {
     run: id,
     /** The run that took it up, where that is another one. */
     by: id.optional(),
+    /** Whose workers go on with it where it is paused. */
+    pool: text.optional(),
     status: z.enum(['completed', 'failed', 'cancelled', 'paused']),
     stopReason: stopReasonSchema.optional(),
     error: failureSchema.optional(),

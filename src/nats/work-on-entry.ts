@@ -2,7 +2,7 @@ import type { Recorded } from '../agent/recorded-job.ts';
 import { isSwarmError } from '../errors.ts';
 import { cancelledRun, failedRun, type RunName, type TurnWork } from '../graph/turn-work.ts';
 import type { Failure, LedgerRecord } from '../ledger/records.ts';
-import { foldSession } from '../ledger/turn-facts.ts';
+import { callStatus, foldSession } from '../ledger/turn-facts.ts';
 import { NATS_LIMITS } from '../limits.ts';
 import type { Runtime } from '../runtime.ts';
 import type { QueueEntry } from './queue-entry.ts';
@@ -13,7 +13,7 @@ import { type RunStanding, standingOf } from './worker-progress.ts';
 export type EntryEnd =
   | { readonly type: 'done'; readonly how: 'worked' | 'repeated' }
   /** Somebody else, or this worker later, brings it to an end. */
-  | { readonly type: 'later' }
+  | { readonly type: 'later'; readonly isLeaving?: boolean }
   | { readonly type: 'dead'; readonly reason: string; readonly why: string };
 
 /** What entries are worked on with. */
@@ -57,17 +57,23 @@ async function workOnTurn(ground: EntryGround, turn: QueuedTurn, deliveries: num
   return goOn(work, session, await work.takeUp({ session, cause: `run ${run}` }, discovery));
 }
 
-/** A child may have ended while its parent was about to pause for it. Each time it is one less. */
+/**
+ * What a turn pauses for may come while it is about to pause, and then nobody is woken: whoever paused it looks once
+ * more. Each time there is less to come.
+ */
 async function goOn(work: TurnWork, session: string, first: Recorded): Promise<EntryEnd> {
   let taken = first;
-  while (waitsForChildren(taken) && (await work.hasChildNews(session))) {
-    taken = await work.takeUp({ session, cause: 'children' });
-  }
+  while (await hasNews(work, session, taken)) taken = await work.takeUp({ session, cause: 'news' });
   return endOf(taken);
 }
 
-function waitsForChildren(taken: Recorded): boolean {
-  return taken.type === 'told' && taken.result.status === 'paused' && taken.result.reason === 'children';
+async function hasNews(work: TurnWork, session: string, taken: Recorded): Promise<boolean> {
+  if (taken.type !== 'told' || taken.result.status !== 'paused') return false;
+  const { reason } = taken.result;
+  if (reason === 'children' && (await work.hasChildNews(session))) return true;
+  if (reason !== 'approval' && reason !== 'children') return false;
+  const { openTurn } = foldSession(await (await work.ledger).read(session));
+  return [...(openTurn?.calls.values() ?? [])].some((call) => callStatus(call) === 'decided');
 }
 
 /** Why the definition here is not the one the run was given with. */
@@ -174,5 +180,6 @@ async function standingIn(
 
 function endOf(recorded: Recorded): EntryEnd {
   if (recorded.type === 'none') return REPEATED;
-  return recorded.type === 'told' ? { type: 'done', how: 'worked' } : LATER;
+  if (recorded.type === 'told') return { type: 'done', how: 'worked' };
+  return recorded.kind === 'runtime-closed' ? { type: 'later', isLeaving: true } : LATER;
 }

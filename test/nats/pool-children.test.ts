@@ -206,6 +206,49 @@ describe.skipIf(isNatsMissing())('children on other workers', () => {
     await expectSound(runtime, run.sessionId);
   });
 
+  test('a request for approval that nobody decides runs out of time also where its turn sleeps', async () => {
+    const { runtime, ns } = await world(
+      ({ toolNames, messages }) => {
+        const isDone = messages.some(({ role }) => role === 'tool');
+        if (toolNames.includes('ask_payer')) {
+          return isDone ? reply().text('lead done') : reply().call('ask_payer', { task: 'Pay.' });
+        }
+        return isDone ? reply().text('nobody said') : reply().call('pay', { id: 'a' });
+      },
+      (baseURL) => chain(baseURL, ['lead', 'payer'], { needsApproval: true, expiryMs: 500 }),
+    );
+    expect(ns).not.toBe('');
+    const run = runtime.run('lead', 'Go.');
+    expect(await run.result).toMatchObject({ status: 'completed', text: 'lead done' });
+    const [, child = []] = await treeOf(runtime, run.sessionId);
+    expect(ofType(child, 'permission.expired')).toHaveLength(1);
+    await expectSound(runtime, run.sessionId);
+  });
+
+  test('wakes that are repeated, late or for nothing change nothing', async () => {
+    const { runtime, ns } = await world(asksThenTells('middle', 'payer'), (baseURL) =>
+      chain(baseURL, ['lead', 'middle', 'payer']),
+    );
+    const pool = natsPool({ connection: server.url, ns });
+    onTestFinished(() => pool.close());
+    const run = runtime.run('lead', 'Go.');
+    let isOver = false;
+    const result = run.result.finally(() => {
+      isOver = true;
+    });
+    for (let at = 0; !isOver; at += 1) {
+      for (const { sessionId: session } of await runtime.sessions.list()) {
+        await pool.wake({ session, cause: `noise ${at}` });
+        await pool.wake({ session, child: 's-nobody', cause: `noise child ${at}` });
+      }
+    }
+    expect(await result).toMatchObject({ status: 'completed', text: 'lead done' });
+    const tree = await treeOf(runtime, run.sessionId);
+    expect(tree.flatMap((records) => ofType(records, 'turn.closed'))).toHaveLength(3);
+    expect(tree.flatMap((records) => ofType(records, 'child.finished'))).toHaveLength(2);
+    await expectSound(runtime, run.sessionId);
+  });
+
   test('a hard budget is split: children at once cannot spend it twice', async () => {
     let steps = 0;
     const { runtime } = await world(
@@ -265,12 +308,14 @@ function asksThenTells(...names: readonly string[]) {
 interface ChainOptions {
   readonly needsApproval?: boolean;
   readonly instructions?: string;
+  readonly expiryMs?: number;
   readonly act?: (signal: AbortSignal) => Promise<void>;
 }
 
 /** Agents each of which may ask the next; the last one has a tool. */
 function chain(baseURL: string, names: readonly string[], options: ChainOptions = {}): readonly AnyAgent[] {
-  const { needsApproval = false, instructions = 'Do.', act = async () => {} } = options;
+  const { needsApproval = false, instructions = 'Do.', act = async () => {}, expiryMs } = options;
+  const limits = expiryMs === undefined ? {} : { limits: { approvals: { expiryMs } } };
   const model = openaiCompatible({ baseURL, model: 'scripted' });
   const pay = defineTool({
     name: 'pay',
@@ -286,7 +331,7 @@ function chain(baseURL: string, names: readonly string[], options: ChainOptions 
   for (const name of [...names].reverse()) {
     const below = agents[0];
     const ways = below === undefined ? { tools: [pay] } : { agents: [below] };
-    agents.unshift(defineAgent({ name, instructions, model, ...ways }));
+    agents.unshift(defineAgent({ name, instructions, model, ...ways, ...limits }));
   }
   return agents;
 }
