@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { events } from '../invariants/bus.ts';
 import { type Check, checkSwarm } from '../invariants/swarm.ts';
 import type { SwarmWitness } from '../invariants/witness.ts';
+import { agentsOf } from './agents.ts';
 import { carryOut } from './faults.ts';
 import { attendTo } from './person.ts';
 import { type Pool, startPool } from './pool.ts';
@@ -38,7 +39,10 @@ export async function playSchedule(schedule: Schedule, leaseSeconds: number, wor
 
 /** Gives the tasks and does the faults, each at its time, and waits until every task has its end. */
 async function settle(pool: Pool, schedule: Schedule): Promise<readonly string[]> {
-  await using person = await attendTo(pool, schedule.doubt);
+  const { client: connection, ns, leaseMs, world } = pool;
+  const agents = () => agentsOf(world);
+  const targetOf = () => 'lead';
+  await using person = await attendTo({ connection, ns, leaseMs, agents, targetOf, doubt: schedule.doubt });
   const submitted: Task[] = [];
   const start = Date.now();
   const at = (atMs: number) => wait(Math.max(0, start + atMs - Date.now()));

@@ -17,6 +17,13 @@ export interface Program {
 
 /** Starts `test/<path>` with arguments; it goes with the test at the latest. */
 export function startProgram(path: string, args: readonly string[]): Program {
+  const program = launchProgram(path, args);
+  onTestFinished(program.kill);
+  return program;
+}
+
+/** Starts `test/<path>` with arguments for whoever ends it. */
+export function launchProgram(path: string, args: readonly string[]): Program {
   const file = fileURLToPath(new URL(`../${path}`, import.meta.url));
   const child = spawn(process.execPath, ['--conditions=swarmwright-source', file, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -42,7 +49,6 @@ export function startProgram(path: string, args: readonly string[]): Program {
     child.kill('SIGKILL');
     await ended;
   };
-  onTestFinished(kill);
   const said = (beginning: string) =>
     new Promise<string>((resolve, reject) => {
       const look = () => {
