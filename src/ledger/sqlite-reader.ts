@@ -29,9 +29,10 @@ const IN_ORDER = 'ORDER BY e.pos LIMIT ?';
 
 const SQL = {
   head: 'SELECT epoch, seq, hash, pos, sid FROM heads JOIN sessions USING (sid) WHERE session = ? AND seq > 0',
-  /** From a position back along the links of a session, down to a sequence. */
-  back: `WITH RECURSIVE chain (pos) AS (
-      SELECT ? UNION ALL SELECT e.prior FROM chain JOIN events e USING (pos) WHERE e.seq > ? LIMIT ${SLICE_ROWS})
+  /** From a position back along the links of a session, down to a sequence; at most a slice of them. */
+  back: `WITH RECURSIVE chain (pos, chars) AS (
+      SELECT ?, 0 UNION ALL SELECT e.prior, chars + length(e.body) FROM chain JOIN events e USING (pos)
+        WHERE e.seq > ? AND chars + length(e.body) < ${SLICE_CHARS} LIMIT ${SLICE_ROWS})
     SELECT e.pos, e.sid, e.seq, e.prior, e.hash, e.body FROM chain CROSS JOIN events e USING (pos)`,
   tail: `${TAIL} ${IN_ORDER}`,
   // By way of the session the planner would read all of the file: the plus keeps it to the positions.
@@ -269,7 +270,7 @@ export class SqliteReader {
     let { pos } = anchor;
     while (anchor.seq - rows.length >= least) {
       const seq = anchor.seq - rows.length;
-      const page = this.#ask(() => this.#pageBack(pos, least));
+      const page = this.#ask(() => this.#statements.back.all(pos, least));
       if (page.length === 0) throw found(session, seq, 'no row');
       for (const row of page) {
         rows.push(linkedRow(row, { session, anchor, seq: anchor.seq - rows.length, pos }));
@@ -281,18 +282,6 @@ export class SqliteReader {
     }
     if (downTo === 0) rows.push({ seq: 0, hash: GENESIS_HASH, text: '' });
     return rows;
-  }
-
-  /** As many rows as are handled in one go. */
-  #pageBack(pos: number, least: number): readonly SqliteRow[] {
-    const page: SqliteRow[] = [];
-    let chars = 0;
-    for (const row of this.#statements.back.iterate(pos, least)) {
-      page.push(row);
-      chars += textIn(row, 'body').length;
-      if (chars >= SLICE_CHARS) break;
-    }
-    return page;
   }
 
   #ask<T>(query: () => T): T {
