@@ -25,6 +25,8 @@ export type WriteOutcome<K extends WriteKind> =
   | { readonly type: 'done'; readonly result: WriteResults[K] }
   | { readonly type: 'failed'; readonly cause: SwarmError };
 
+const YOUNG_GENERATION_MB = 6;
+
 const MESSAGE_KINDS: ReadonlySet<WriteKind> = new Set(['post', 'reply', 'withdraw']);
 
 interface Pending extends WriteMessage {
@@ -142,6 +144,8 @@ export class CommitQueue {
       // Node 22 would warn of node:sqlite once more than it does in the thread of the host.
       execArgv: ['--disable-warning=ExperimentalWarning'],
       name: 'swarmwright-ledger',
+      // What it allocates is gone after each group; by itself it would take as much for it as the host.
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
     });
     thread.on('message', (message: FromWriter) => this.#receive(thread, message));
     thread.on('error', (cause) => this.#lose(thread, cause));
