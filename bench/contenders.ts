@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
+import type { Inspector } from '../src/lifecycle/inspector.ts';
 import { rawLoop } from './raw-loop.ts';
 
 /** One way to run the scripted turn. `turn` resolves to the text of the last step. */
@@ -117,15 +118,23 @@ const openaiAgents: Contend = async (baseURL) => {
   };
 };
 
+/** What of ours a measurement varies. */
+interface OurOptions {
+  /** A SQLite ledger there; else one in memory. */
+  readonly path?: string;
+  readonly inspect?: Inspector;
+}
+
 /** Ours, with everything on that is on by default, and a reader of the events. */
-async function swarmwright(baseURL: string, path?: string): Promise<Contender> {
+export async function swarmwright(baseURL: string, options: OurOptions = {}): Promise<Contender> {
+  const { path, inspect } = options;
   const { createRuntime, defineAgent, defineTool, memoryLedger, openaiCompatible, sqliteLedger } =
     await import('../src/index.ts');
   const weather = defineTool({ name: NAME, description: DESCRIPTION, inputSchema, execute });
   const model = openaiCompatible({ baseURL, apiKey: API_KEY, model: MODEL });
   const agent = defineAgent({ name: 'forecaster', instructions: INSTRUCTIONS, model, tools: [weather] });
   const ledger = path === undefined ? memoryLedger() : sqliteLedger({ path });
-  const runtime = createRuntime({ ledger });
+  const runtime = createRuntime({ ledger, ...(inspect === undefined ? {} : { inspect }) });
   return {
     async turn() {
       const run = runtime.run(agent, PROMPT);
@@ -140,7 +149,7 @@ async function swarmwright(baseURL: string, path?: string): Promise<Contender> {
 
 const swarmwrightSqlite: Contend = async (baseURL) => {
   const folder = await mkdtemp(join(tmpdir(), 'swarmwright-bench-'));
-  const contender = await swarmwright(baseURL, join(folder, 'ledger.db'));
+  const contender = await swarmwright(baseURL, { path: join(folder, 'ledger.db') });
   return {
     turn: () => contender.turn(),
     async [Symbol.asyncDispose]() {

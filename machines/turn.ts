@@ -21,7 +21,7 @@ export type TurnStopReason =
  * Why a turn is paused: a call of it waits for a person, the outcome of one is unknown, or somebody asked for it
  * between two steps.
  */
-export type TurnPauseReason = 'approval' | 'indeterminate' | 'requested';
+export type TurnPauseReason = 'approval' | 'indeterminate' | 'requested' | 'children';
 
 /** How `closing` will end. A later one replaces an earlier one only if it is further right. */
 export type TurnCloseReason = 'failed' | 'interrupted' | 'cancelled';

@@ -1,13 +1,12 @@
 import { mkdirSync } from 'node:fs';
-import { chromium, type Page } from 'playwright-core';
 import { createRuntime } from 'swarmwright';
 import { page } from 'swarmwright/inspect';
+import { browserPath, launchBrowser, type Page } from '../test/support/browser.ts';
 import { demoSwarm } from './page-demo.ts';
 
 // Takes the pictures of the page that the docs show: `npm run example -- scripts/page-pictures.ts`. Needs Chromium.
 
 const FOLDER = new URL('../docs/page/', import.meta.url).pathname;
-const CHROMIUM = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium';
 
 async function picture(tab: Page, name: string): Promise<void> {
   // One more picture of the page than it takes to show the last change.
@@ -47,10 +46,8 @@ mkdirSync(FOLDER, { recursive: true });
 const inspector = page({ token: 'a-token-of-the-pictures', content: true });
 await using runtime = createRuntime({ inspect: inspector });
 const { lead, gate } = demoSwarm();
-const browser = await chromium.launch({
-  executablePath: CHROMIUM,
-  args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
-});
+if (browserPath === undefined) throw new Error('no Chromium here; scripts/chromium.sh installs it');
+const browser = await launchBrowser(browserPath);
 try {
   const tab = await browser.newPage({ viewport: { width: 1440, height: 860 } });
   await tab.goto(await inspector.url);

@@ -225,8 +225,11 @@ export const NATS_LIMITS = {
   replyMs: 86_400_000,
   /** Silence of a worker after which its turn is given to another. */
   ackWaitMs: 30_000,
-  /** Pause before a turn that cannot be worked on now is offered again. */
-  redeliverMs: 2_000,
+  /** First and longest pause before what cannot be worked on now is offered again; it doubles. */
+  redeliverMs: 100,
+  maxRedeliverMs: 2_000,
+  /** Time between two looks for turns that sleep and have something to do. */
+  scanMs: 5_000,
   /** Times a turn is taken up without getting any further; it is given up then. */
   claimsWithoutProgress: 3,
   /** Time a turn waits in the queue at most, turns that wait, and time dead ones are kept. */

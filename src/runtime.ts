@@ -4,6 +4,7 @@ import type { ClientTools } from './agent/client-tools.ts';
 import type { Agent } from './agent/define-agent.ts';
 import { type ForkOptions, forkRun } from './agent/fork-run.ts';
 import { checkOptions } from './agent/option-checks.ts';
+import { createRanAgents, type RanAgents } from './agent/ran-agents.ts';
 import type { Run } from './agent/run.ts';
 import type { RunInput } from './agent/run-input.ts';
 import type { DecideIndeterminate } from './agent/run-turn-job.ts';
@@ -126,19 +127,24 @@ export interface Runtime extends AsyncDisposable {
  */
 export function createRuntime(options: RuntimeOptions = {}): Runtime {
   const core = new RuntimeCore(options);
-  const runtime = runtimeOf(core);
-  options.inspect?.watch?.(watchedSide(core, runtime));
+  const ran = createRanAgents();
+  const runtime = runtimeOf(core, ran);
+  options.inspect?.watch?.(watchedSide(core, runtime, ran));
   return runtime;
 }
 
-function runtimeOf(core: RuntimeCore): Runtime {
+function runtimeOf(core: RuntimeCore, ran: RanAgents): Runtime {
   const runtime: Runtime = {
-    run: (target: AnyTarget | string, input: unknown, ...rest: readonly (TargetSettings | undefined)[]) =>
-      runTarget(core, target, input, rest[0] ?? {}),
+    run: (target: AnyTarget | string, input: unknown, ...rest: readonly (TargetSettings | undefined)[]) => {
+      ran.note(target);
+      return runTarget(core, target, input, rest[0] ?? {});
+    },
     approvals: createApprovals(core),
     recover: (sessionId) => recover(core, sessionId),
-    resume: (target, sessionId, resumeOptions) =>
-      resume(core, target as AnyTarget | string, sessionId, resumeOptions ?? {}),
+    resume: (target, sessionId, resumeOptions) => {
+      ran.note(target);
+      return resume(core, target as AnyTarget | string, sessionId, resumeOptions ?? {});
+    },
     // The output was parsed by the schema of the agent; without one it is the text.
     fork: <Output>(sessionId: string, forkOptions: ForkOptions<Output>) =>
       forkRun(core, sessionId, forkOptions as ForkOptions<unknown>).run as Run<Output>,
@@ -154,7 +160,7 @@ function runtimeOf(core: RuntimeCore): Runtime {
 }
 
 /** What an inspector may see and ask: the same that any caller may. */
-function watchedSide(core: RuntimeCore, { approvals, sessions }: Runtime): InspectedRuntime {
+function watchedSide(core: RuntimeCore, { approvals, sessions }: Runtime, ran: RanAgents): InspectedRuntime {
   return {
     ledger: core.ledger,
     clock: core.clock,
@@ -163,7 +169,11 @@ function watchedSide(core: RuntimeCore, { approvals, sessions }: Runtime): Inspe
     steer: (sessionId, text) => sessions.steer(sessionId, text),
     cancel: (sessionId, reason) => sessions.cancel(sessionId, reason),
     async fork(sessionId, atSeq) {
-      const { run, written } = forkRun(core, sessionId, { atSeq });
+      const [first] = await (await core.ledger).read(sessionId);
+      const agent = core.agents.has(first?.agent ?? '') ? undefined : ran.find(first?.agent ?? '');
+      // Its output is of no interest here, whatever its type.
+      const given = agent === undefined ? {} : { agent: agent as Agent<unknown, never> };
+      const { run, written } = forkRun(core, sessionId, { atSeq, ...given });
       await written;
       return run.sessionId;
     },

@@ -12,7 +12,7 @@ import { createUsageMeter } from '../turn/usage-meter.ts';
 import { type RunResult, resultOf } from './run-result.ts';
 import type { TreeTally } from './tally-tree.ts';
 import { cancelledOutcome, type LastOutcome, refusedOutcome } from './turn-outcome.ts';
-import type { TurnOwner } from './turn-owner.ts';
+import type { TurnOwner, WorkUnit } from './turn-owner.ts';
 
 export interface ActiveRunOptions {
   readonly runId: string;
@@ -25,6 +25,8 @@ export interface ActiveRunOptions {
   /** Cancels the run. */
   readonly signal: AbortSignal | undefined;
   readonly steeringQueue: number;
+  /** Set where a worker has the run. */
+  readonly unit?: WorkUnit | undefined;
 }
 
 /** The inner side of a run: what a handle asks for reaches its turn here, before, while and after it is open. */
@@ -77,6 +79,10 @@ export class ActiveRun implements TurnOwner {
 
   get turn(): TurnScope | undefined {
     return this.#turn;
+  }
+
+  get unit(): WorkUnit | undefined {
+    return this.#options.unit;
   }
 
   /** The run waits: until `begin` a stop ends it at once, and `withdraw` takes its input back. */

@@ -12,6 +12,8 @@ import type { DelegationScope } from './delegations.ts';
 import { childLineage } from './lineage.ts';
 import { notAsked, overBound } from './not-asked.ts';
 import { oversizedInput } from './oversized-input.ts';
+import { grantFor, lookAfter, mayPlace } from './place-child.ts';
+import { failureOf } from './thrown-failure.ts';
 
 /** One call to a child. */
 interface Asked {
@@ -58,6 +60,7 @@ type Fresh =
 
 async function askFresh(asked: Asked, task: string): Promise<Fresh> {
   const { scope, sessionId, target, ctx } = asked;
+  const isPlaced = mayPlace(scope, target);
   const gate = await scope.turn.plan.gates.run(
     'beforeChild',
     {
@@ -78,6 +81,7 @@ async function askFresh(asked: Asked, task: string): Promise<Fresh> {
   const oversized = oversizedInput([{ type: 'text', text }], scope.self.limits);
   if (oversized !== undefined)
     return { type: 'not-asked', result: notAsked(asked, { code: 'input-too-large', why: oversized }) };
+  if (isPlaced) return askElsewhere(asked, { text, task });
   const permit = await scope.permits.enter(ctx.signal);
   if (permit.type === 'aborted') return { type: 'not-asked', result: stopped(asked) };
   if (permit.type === 'full') {
@@ -85,12 +89,33 @@ async function askFresh(asked: Asked, task: string): Promise<Fresh> {
     return { type: 'not-asked', result: overBound(asked, over) };
   }
   try {
-    const [record] = await scope.turn.session.log.commit([intended(asked, text, task)]);
-    if (record?.type === 'child.intended') scope.known.set(sessionId, { intended: record });
+    await intend(asked, intended(asked, text, task));
     return { type: 'asked', result: await ask(asked, text) };
   } finally {
     permit.release();
   }
+}
+
+async function intend({ scope, sessionId }: Asked, fact: NewRecord): Promise<void> {
+  const [record] = await scope.turn.session.log.commit([fact]);
+  if (record?.type === 'child.intended') scope.known.set(sessionId, { intended: record });
+}
+
+/** A child for whichever worker is free: the place of its parent is free meanwhile. */
+async function askElsewhere(
+  asked: Asked,
+  { text, task }: { readonly text: string; readonly task: string },
+): Promise<Fresh> {
+  const { scope, target, ctx } = asked;
+  const { fanOutQueue: limit } = scope.self.limits;
+  if (ctx.signal.aborted) return { type: 'not-asked', result: stopped(asked) };
+  const { waiting } = scope.places;
+  if (waiting >= limit && !scope.places.isFree) {
+    return { type: 'not-asked', result: overBound(asked, { budget: 'fanOut', limit, used: waiting }) };
+  }
+  const grant = await grantFor(scope, target, ctx);
+  await intend(asked, intended(asked, text, task, grant));
+  return { type: 'asked', result: await ask(asked, text) };
 }
 
 /** A child that an earlier process asked has its place in every count; it only waits for its turn. */
@@ -106,6 +131,40 @@ async function askPermitted(asked: Asked, text: string): Promise<RuntimeToolResu
 }
 
 async function ask(asked: Asked, text: string): Promise<RuntimeToolResult | StaysOpen> {
+  const { scope, sessionId } = asked;
+  const { pool } = scope.session.parts;
+  const isPlaced = scope.known.get(sessionId)?.intended.data.grant !== undefined;
+  if (isPlaced && pool !== undefined && scope.request.run.unit !== undefined) return askPlaced(asked, text);
+  return settle(asked, await askHere(asked, text));
+}
+
+/** What became of a child that other workers may have; the call stays open until it has ended. */
+async function askPlaced(asked: Asked, text: string): Promise<RuntimeToolResult | StaysOpen> {
+  const { scope, sessionId, target, ctx } = asked;
+  const { session, turn } = scope;
+  session.child({ type: 'CHILD_STARTED', childId: sessionId });
+  let status: ChildEnd['type'] = 'paused';
+  try {
+    const answer = await lookAfter({
+      scope,
+      target,
+      sessionId,
+      ctx,
+      stopHere: () => askHere(asked, text),
+    });
+    if (answer.type === 'open') return new StaysOpen(answer.reason);
+    status = answer.end.type;
+    return settle(asked, answer.end);
+  } catch (error) {
+    // Asked for, and nobody knows of it: whoever takes the turn up asks again.
+    turn.stop.stop({ type: 'detached', reason: failureOf(error).message, code: 'session-lost' });
+    return new StaysOpen('left');
+  } finally {
+    session.child({ type: 'CHILD_DONE', childId: sessionId, status });
+  }
+}
+
+async function askHere(asked: Asked, text: string): Promise<ChildEnd> {
   const { scope, target, sessionId, ctx, known } = asked;
   const { request, session, turn, self } = scope;
   const { log } = turn.session;
@@ -142,7 +201,7 @@ async function ask(asked: Asked, text: string): Promise<RuntimeToolResult | Stay
   });
   if (isWaiting) ctx.suspend(false);
   session.child({ type: 'CHILD_DONE', childId: sessionId, status: end.type });
-  return settle(asked, end);
+  return end;
 }
 
 /** It is not said again where the call is taken up once more in this process. */
@@ -159,12 +218,18 @@ function settle(asked: Asked, end: ChildEnd): RuntimeToolResult | StaysOpen {
   const leaves = scope.turn.stop.cause?.type === 'detached';
   if (end.type === 'left' || (end.type === 'lost' && leaves)) return new StaysOpen('left');
   const { output, result } = answerOf(end, agentPath);
+  const { intended: asIntended, started } = scope.known.get(child) ?? {};
+  const isElsewhere = asIntended?.data.grant !== undefined && started === undefined && end.steps > 0;
   const facts = [
+    // Of a child that other workers had, nobody else tells.
+    ...(isElsewhere ? [fact(asked, 'child.started', { child, agent: target.name })] : []),
     end.type === 'lost'
       ? fact(asked, 'child.lost', { child, agent: target.name, reason: end.failure.kind })
       : fact(asked, 'child.finished', finishedData(asked, end)),
   ];
-  return new RuntimeToolResult(output, facts, undefined, result);
+  // What could not be begun here is begun by whoever takes the turn up.
+  const settled = () => void scope.places.leave(child).catch(() => undefined);
+  return new RuntimeToolResult(output, facts, settled, result);
 }
 
 function finishedData(
@@ -209,14 +274,21 @@ function stopped(asked: Asked): RuntimeToolResult | StaysOpen {
   return notAsked(asked, { code: 'cancelled', why: 'the turn was stopped before its time came' });
 }
 
-function intended(asked: Asked, text: string, task: string): NewRecord {
+function intended(
+  asked: Asked,
+  text: string,
+  task: string,
+  grant?: RecordData<'child.intended'>['grant'],
+): NewRecord {
   const { sessionId: child, target } = asked;
   const specHash = createHash('sha256').update(`${target.name}\n${text}`).digest('hex');
   return fact(asked, 'child.intended', {
     child,
     agent: target.name,
     specHash,
-    ...(text === task ? {} : { input: text }),
+    // Whoever runs it elsewhere finds here what it is given.
+    ...(text === task && grant === undefined ? {} : { input: text }),
+    ...(grant === undefined ? {} : { grant }),
   });
 }
 

@@ -3,10 +3,10 @@ import type { StopCause, StopSignal } from '../turn/stop-signal.ts';
 import type { RunScope, TurnScope } from '../turn/turn-scope.ts';
 import type { ChildRequest } from './child-sessions.ts';
 import { cancelledOutcome, type LastOutcome } from './turn-outcome.ts';
-import type { TurnOwner } from './turn-owner.ts';
+import type { TurnOwner, WorkUnit } from './turn-owner.ts';
 
 /** What an owner looks at of what was asked. */
-type OwnedRequest = Pick<ChildRequest, 'signal' | 'stopCause' | 'watch'> & {
+type OwnedRequest = Pick<ChildRequest, 'signal' | 'stopCause' | 'watch' | 'unit'> & {
   readonly agent: { readonly name: string };
 };
 
@@ -36,6 +36,10 @@ export class ChildOwner implements TurnOwner {
 
   get turn(): TurnScope | undefined {
     return this.#turn;
+  }
+
+  get unit(): WorkUnit | undefined {
+    return this.#request.unit;
   }
 
   begin(): boolean {

@@ -18,6 +18,7 @@ import type { SessionParts } from './session-parts.ts';
 import { tallyTree } from './tally-tree.ts';
 import { failureOf } from './thrown-failure.ts';
 import type { LastOutcome } from './turn-outcome.ts';
+import type { WorkUnit } from './turn-owner.ts';
 
 /** A session that another one opens: who it is, what it is given and what it is held to. */
 export interface ChildRequest {
@@ -41,6 +42,8 @@ export interface ChildRequest {
   stopCause(): StopCause;
   /** What is to become of calls whose outcome is unknown. Default: nothing, and the child pauses. */
   readonly decide?: DecideIndeterminate | undefined;
+  /** Set where it is what a worker has. */
+  readonly unit?: WorkUnit | undefined;
   /** Told of what the parent shows of its child. None of them may throw. */
   readonly watch?: ChildWatch;
 }

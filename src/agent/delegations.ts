@@ -5,6 +5,8 @@ import type { TurnScope } from '../turn/turn-scope.ts';
 import { askChild } from './ask-child.ts';
 import { ceilingIn } from './ceiling.ts';
 import { type ChildPermits, createChildPermits } from './child-permits.ts';
+import { ChildPlaces } from './child-places.ts';
+import { openPlacedChildren } from './child-standing.ts';
 import { delegationNames } from './delegation.ts';
 import { type Ancestor, limitsWithin } from './lineage.ts';
 import type { TurnRequest } from './run-turn-job.ts';
@@ -22,6 +24,8 @@ export interface DelegationScope {
   /** Children the turn wanted so far, also in an earlier process, by session. */
   readonly known: Map<string, ChildFacts>;
   readonly permits: ChildPermits;
+  /** Those of them that other workers may have. */
+  readonly places: ChildPlaces;
 }
 
 /**
@@ -40,6 +44,8 @@ export function delegationTools({
   const limits = limitsWithin(agent, session.parts.limits, lineage, run.scope.budget.options);
   const self = { agent, lineage, limits, ceiling: ceilingIn(request, session.parts) };
   const permits = createChildPermits(limits.fanOut, limits.fanOutQueue);
+  const places = new ChildPlaces(limits.fanOut);
+  places.restore(openPlacedChildren(before.children));
   const scope = (): DelegationScope => ({
     request,
     session,
@@ -47,6 +53,7 @@ export function delegationTools({
     self,
     known: before.children,
     permits,
+    places,
   });
   return agent.delegations
     .filter(({ bound }) => names.includes(bound.name))

@@ -1,6 +1,7 @@
 import { type Clock, sleep } from '../clock.ts';
 import { SwarmError } from '../errors.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { placedParent } from './placed-work.ts';
 import type { QueuedRun, QueuedWake, WorkPool } from './work-pool.ts';
 
 /** First and longest pause before a run is offered again whose session has another one in the pool. */
@@ -42,6 +43,10 @@ export class PoolDesk {
     }
   }
 
+  get name(): string {
+    return this.#pool.name;
+  }
+
   wake(wake: QueuedWake): Promise<void> {
     return this.#pool.wake(wake);
   }
@@ -59,8 +64,9 @@ export class PoolDesk {
 export async function placedSession(ledger: Ledger, session: string): Promise<string> {
   let at = session;
   for (;;) {
-    const [first] = await ledger.read(at);
-    if (first?.parent === undefined) return at;
-    at = first.parent;
+    const records = await ledger.read(at);
+    const above = records[0]?.parent;
+    if (above === undefined || (await placedParent(ledger, records)) !== undefined) return at;
+    at = above;
   }
 }

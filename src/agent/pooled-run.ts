@@ -39,6 +39,8 @@ export class PooledRun implements RunSide {
   /** Ledger position before the first fact of the run. */
   readonly startPosition: Promise<number>;
   readonly #options: PooledRunOptions;
+  /** By which the run is known. */
+  readonly #ids: Set<string>;
   readonly #over = new AbortController();
   readonly #withdrawn = new AbortController();
   readonly #texts = new Map<string, (outcome: SteeringOutcome) => void>();
@@ -54,6 +56,7 @@ export class PooledRun implements RunSide {
   constructor(options: PooledRunOptions) {
     this.#options = options;
     this.scope = { runId: options.runId };
+    this.#ids = new Set([options.runId]);
     options.signal?.addEventListener('abort', this.#onAbort, { once: true });
     if (options.signal?.aborted === true) this.#onAbort();
     const begun = options.core.ledger.then(async (ledger) => ({ ledger, position: await ledger.position() }));
@@ -116,7 +119,11 @@ export class PooledRun implements RunSide {
     const { core } = this.#options;
     for await (const { record } of ledger.tail(after, this.#over.signal, { only: { session } })) {
       this.#note(ledger, record, after);
-      if (record.type === 'run.settled' && this.#isOwn(record) && this.#isEnd(record)) {
+      if (record.type !== 'run.settled' || !this.#isOwn(record)) continue;
+      // A turn that was about to pause hears of nothing any more.
+      const isLate = record.data.status === 'paused' && this.#cancelReason !== undefined;
+      if (isLate) void this.#sendCancel(this.#cancelReason ?? '');
+      else if (this.#isEnd(record)) {
         return await resultOfSettled(record, { ledger, agent: this.#options.agent(), named: core.agents });
       }
     }
@@ -124,10 +131,13 @@ export class PooledRun implements RunSide {
   }
 
   #isOwn({ data: { run, by } }: RecordOf<'run.settled'>): boolean {
-    return run === this.#options.runId || by === this.#options.runId;
+    // A run that was taken up goes on under the id it was given with.
+    if (by !== undefined && this.#ids.has(by)) this.#ids.add(run);
+    return this.#ids.has(run);
   }
 
   #isEnd({ data: { pause } }: RecordOf<'run.settled'>): boolean {
+    if (pause === 'children') return false;
     return pause !== 'approval' || !this.#options.waitsForPeople;
   }
 

@@ -1,4 +1,4 @@
-import type { NewRecord } from '../ledger/records.ts';
+import type { Failure, NewRecord } from '../ledger/records.ts';
 import type { ActiveRun } from './active-run.ts';
 import type { AnyAgent } from './define-agent.ts';
 import type { RunResult } from './run-result.ts';
@@ -6,6 +6,7 @@ import type { OpenSession, SessionJob, SessionParts } from './session-parts.ts';
 import { withSession } from './session-task.ts';
 import { endedFact, settledFact } from './settled-run.ts';
 import { failureOf } from './thrown-failure.ts';
+import type { WorkUnit } from './turn-owner.ts';
 
 /** Whose run a job is, for whoever waits for it in another process. */
 export interface RunTicket {
@@ -16,6 +17,10 @@ export interface RunTicket {
   /** The session it was given to, and whose that is. */
   readonly session: string;
   readonly name: string;
+  /** It is to begin; nothing is done where it has begun already. */
+  readonly begins?: true;
+  /** Of a child: the session that asked for it, and the root of both. */
+  readonly parent?: { readonly session: string; readonly root: string };
   /** The agent whose turns the session has; absent for a graph, whose output is in no turn of an agent. */
   readonly agent: AnyAgent | undefined;
 }
@@ -24,6 +29,8 @@ export interface RunTicket {
 export type Recorded =
   /** Told in the ledger. */
   | { readonly type: 'told'; readonly result: RunResult<unknown> }
+  /** There was nothing to do. */
+  | { readonly type: 'none' }
   /** Nothing is told: it is open, for this or another process. */
   | { readonly type: 'open'; readonly kind: string };
 
@@ -38,6 +45,8 @@ const PASSING: ReadonlySet<string> = new Set([
   'ledger-rejected',
 ]);
 
+const BEGUN: Failure = { kind: 'turn-open', message: 'the run was begun already' };
+
 /** A run that tells in the ledger what became of it, before its session is given back. */
 export class RecordedRun {
   readonly recorded: Promise<Recorded>;
@@ -46,8 +55,12 @@ export class RecordedRun {
   /** Somebody sees to what is told. */
   #isTaken = false;
 
+  /** The part of the run that is worked on here. */
+  readonly unit: WorkUnit;
+
   constructor(ticket: RunTicket) {
     this.#ticket = ticket;
+    this.unit = { session: ticket.session, resumedBy: ticket.by };
     const { promise, resolve } = Promise.withResolvers<Recorded>();
     this.recorded = promise;
     this.#resolve = resolve;
@@ -58,6 +71,7 @@ export class RecordedRun {
     return {
       ...job,
       run: async (session) => {
+        if (this.#wasBegun(session)) return this.#refuse(job, BEGUN);
         this.#isTaken = true;
         const whenFree: (() => void)[] = [];
         await job.run({ ...session, whenFree: (tell) => void whenFree.push(tell) });
@@ -65,12 +79,23 @@ export class RecordedRun {
         const recorded = await this.#tell(await result, session.parts, session);
         session.whenFree(() => this.#resolve(recorded));
       },
-      refuse: (failure) => {
-        this.#isTaken = true;
-        job.refuse(failure);
-        this.#resolve({ type: 'open', kind: failure.kind });
-      },
+      refuse: (failure) => this.#refuse(job, failure),
     };
+  }
+
+  #refuse(job: SessionJob, failure: Failure): void {
+    this.#isTaken = true;
+    job.refuse(failure);
+    this.#resolve({ type: 'open', kind: failure.kind });
+  }
+
+  /**
+   * A run may be given twice, and both be found new before either has the session: only whoever has it knows whether
+   * the other was first.
+   */
+  #wasBegun({ facts }: OpenSession): boolean {
+    const { begins, run } = this.#ticket;
+    return begins === true && facts.turns.some(({ opened }) => opened.data.run === run);
   }
 
   /** Tells what became of a run whose job was never begun. */
@@ -101,8 +126,9 @@ export class RecordedRun {
   }
 
   async #tellElsewhere(fact: NewRecord, { ledger, registry }: SessionParts): Promise<void> {
-    const { session, name } = this.#ticket;
-    const identity = { session, root: session, agent: name };
+    const { session, name, parent } = this.#ticket;
+    const above = parent === undefined ? {} : { parent: parent.session };
+    const identity = { session, root: parent?.root ?? session, agent: name, ...above };
     await withSession({ registry, ledger: Promise.resolve(ledger) }, identity, {
       between: async ({ log }) => void (await log.commit([fact])),
     });
@@ -110,10 +136,11 @@ export class RecordedRun {
 
   async #fact(
     result: RunResult<unknown>,
-    { ledger, agents: named }: SessionParts,
+    { ledger, agents: named, pool: desk }: SessionParts,
   ): Promise<NewRecord | undefined> {
     const { run, by, session, agent } = this.#ticket;
-    const ids = { run, ...(by === undefined || by === run ? {} : { by }) };
+    const pool = desk === undefined ? {} : { pool: desk.name };
+    const ids = { run, ...pool, ...(by === undefined || by === run ? {} : { by }) };
     if (result.status === 'failed' && result.error.kind === 'nothing-to-resume') {
       return endedFact(session, ids, { ledger, agent, named });
     }

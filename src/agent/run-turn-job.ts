@@ -24,6 +24,7 @@ import { runTurn, type TurnEntry } from '../turn/turn-loop.ts';
 import type { TurnPlan, TurnScope } from '../turn/turn-scope.ts';
 import { ceilingIn, checkCeiling, sessionOpened } from './ceiling.ts';
 import type { AnyAgent } from './define-agent.ts';
+import { setGrantsAside } from './granted-budget.ts';
 import type { Lineage } from './lineage.ts';
 import { giveUpOrphans } from './orphaned-children.ts';
 import { oversizedInput } from './oversized-input.ts';
@@ -228,6 +229,7 @@ export async function resumeTurn(session: OpenSession, request: TurnRequest): Pr
   const wider = checkCeiling(request, parts, facts.opened);
   const turn = await withArguments(facts.openTurn, parts.ledger);
   await takeUpRun(request, parts);
+  if (request.run.unit !== undefined) await setGrantsAside(request.run.scope.budget, turn, parts.ledger);
   // The ceiling of the turn is the one it was opened with: what a newer definition adds stays out.
   const opened = turn.opened.data;
   const signal = AbortSignal.any([request.run.stopped, session.leaving]);

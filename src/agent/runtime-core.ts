@@ -76,6 +76,7 @@ export class RuntimeCore {
       discovery: options.discovery,
       capturesRequests: options.captureRequests ?? false,
       limits: this.limits,
+      pool: this.pool,
       registry: this.registry,
       ways: { followHandoff, openBeyond, toolsOf: delegationTools },
       agents: this.agents,

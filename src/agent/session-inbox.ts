@@ -69,6 +69,7 @@ export async function actOnTurn(
       await messageTurn(turn, { from: textOf(body['from']), text: textOf(body['text']) }, options);
       return {};
     case 'cancel':
+      if (turn.stop.sealed) throw new SwarmError('turn-not-open', 'the turn is ending, or pauses');
       turn.stop.stop({ type: 'cancelled', reason: textOf(body['reason']) });
       return {};
     case 'pause':

@@ -15,6 +15,7 @@ import type { PermissionPolicy } from '../tools/permission.ts';
 import type { StopSignal } from '../turn/stop-signal.ts';
 import type { TurnScope, TurnSession } from '../turn/turn-scope.ts';
 import type { AnyAgent } from './define-agent.ts';
+import type { PoolDesk } from './pool-desk.ts';
 import type { SessionActor } from './session-actor.ts';
 import type { SessionRegistry } from './session-registry.ts';
 import type { TurnWays } from './turn-ways.ts';
@@ -36,6 +37,8 @@ export interface SessionParts {
   /** How the runtime lets tools be found, where nobody nearer says. */
   readonly discovery: DiscoveryOptions | undefined;
   readonly limits: Limits;
+  /** Where runs and children are given to, if they are. */
+  readonly pool: PoolDesk | undefined;
   /** The sessions at work in this process: where those of children are found. */
   readonly registry: SessionRegistry;
   readonly ways: TurnWays;

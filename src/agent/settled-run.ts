@@ -25,7 +25,7 @@ const MAX_TEXT_CHARS = 65_536;
  */
 export async function settledFact(
   result: RunResult<unknown>,
-  run: Pick<Settled, 'run' | 'by'> & { readonly isGraph: boolean },
+  run: Pick<Settled, 'run' | 'by' | 'pool'> & { readonly isGraph: boolean },
   ledger: Pick<Ledger, 'putArtifact'>,
 ): Promise<NewRecord> {
   const { status, usage, steps, toolCalls } = result;
@@ -151,13 +151,15 @@ function lastClosed(turns: readonly TurnFacts[]): TurnFacts | undefined {
  */
 export async function endedFact(
   session: string,
-  ids: Pick<Settled, 'run' | 'by'>,
+  ids: Pick<Settled, 'run' | 'by' | 'pool'>,
   place: SettledPlace,
 ): Promise<NewRecord | undefined> {
   const records = await place.ledger.read(session);
   const told = records.findLast((record) => record.type === 'run.settled');
   const { turns } = foldSession(records);
   const last = lastClosed(turns);
+  const asks = ids.by ?? ids.run;
+  if (last === undefined && ids.by !== undefined) return { type: 'run.settled', data: nothingOpen(asks) };
   const isTold = told?.type === 'run.settled' && told.data.status !== 'paused' && told.data.run === ids.run;
   if (last === undefined || (isTold && ids.by === undefined)) return undefined;
   if (!isTold) {
@@ -168,7 +170,7 @@ export async function endedFact(
   const wasResumed = records.some(({ type, turn }) => type === 'turn.resumed' && turn === last.turnId);
   return {
     type: 'run.settled',
-    data: wasResumed ? { ...told.data, ...ids } : nothingOpen(ids.by ?? ids.run),
+    data: wasResumed ? { ...told.data, run: asks } : nothingOpen(asks),
   };
 }
 

@@ -69,6 +69,7 @@ export function startRun(
   const { ids, clock, limits } = start;
   checkDiscovery(options.discovery, 'the run');
   const { sessionId, runId } = idsOfRun(options, ids);
+  const { recorded } = options;
   const live = createLiveBus(limits.events);
   const run = new ActiveRun({
     runId,
@@ -80,8 +81,8 @@ export function startRun(
     ids,
     signal: options.signal,
     steeringQueue: limits.steeringQueue,
+    unit: recorded?.unit,
   });
-  const { recorded } = options;
   const startPosition = submit(start, run, sessionId, async () => {
     const job = await jobOf(run, sessionId);
     return recorded?.around(job, run) ?? job;

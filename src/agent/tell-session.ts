@@ -1,4 +1,5 @@
-import { SwarmError } from '../errors.ts';
+import { sleep } from '../clock.ts';
+import { isSwarmError, SwarmError } from '../errors.ts';
 import type { JsonObject } from '../ledger/content.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NewRecord } from '../ledger/records.ts';
@@ -23,6 +24,22 @@ export interface SessionWord {
  * @throws SwarmError 'unknown-session', 'turn-not-open', 'not-pausable', 'mailbox-full', 'ledger-unavailable'
  */
 export async function tellSession(core: RuntimeCore, word: SessionWord): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await tellOnce(core, word);
+    } catch (error) {
+      // On a pool, a turn that pauses or changes hands meanwhile is reached the next time.
+      if (core.pool === undefined || !isSwarmError(error, 'turn-not-open') || tries >= MAX_TRIES) throw error;
+      await sleep(core.clock, RETRY_MS * tries, NEVER);
+    }
+  }
+}
+
+const MAX_TRIES = 3;
+const RETRY_MS = 50;
+const NEVER = new AbortController().signal;
+
+async function tellOnce(core: RuntimeCore, word: SessionWord): Promise<void> {
   const { session, kind, body } = word;
   const actor = core.registry.find(session);
   if (actor?.graph !== undefined) {

@@ -5,6 +5,14 @@ import type { RunScope, TurnScope } from '../turn/turn-scope.ts';
 import type { TreeTally } from './tally-tree.ts';
 import type { LastOutcome } from './turn-outcome.ts';
 
+/** The part of a run that one worker has at a time. */
+export interface WorkUnit {
+  /** The session it began in, whose ledger knows all of it. */
+  readonly session: string;
+  /** The run that asked for it to be taken up: children that wait are taken up with it. */
+  readonly resumedBy?: string | undefined;
+}
+
 /** Whom a turn is run for: a run at its root, or the call of a parent that asked a child. */
 export interface TurnOwner {
   readonly scope: RunScope;
@@ -14,6 +22,8 @@ export interface TurnOwner {
   readonly result: Promise<unknown>;
   /** Aborts at a stop that comes before the turn is open. */
   readonly stopped: AbortSignal;
+  /** Set where the run of the turn is a worker's: it ends as paused where others have what is left of it. */
+  readonly unit?: WorkUnit | undefined;
   /** The work is taken up. False where nobody wants it any more; nothing of it is then opened. */
   begin(): boolean;
   /** The run is taken up with the turn that began it: what it used before counts. Absent below the root. */

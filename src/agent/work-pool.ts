@@ -18,6 +18,10 @@ export interface QueuedRun {
 /** Asks a worker to take up what is open in a session. */
 export interface QueuedWake {
   readonly session: string;
+  /** Of a child that may not have begun: the session that asked for it. */
+  readonly parent?: string | undefined;
+  /** A child of the session has news; where that is known by now, nothing is to be done. */
+  readonly child?: string | undefined;
   /** Names the fact that is the reason: one entry waits for each. */
   readonly cause: string;
   /** The run that waits for what becomes of it. */
@@ -37,6 +41,8 @@ export type Queued =
 
 /** Workers in other processes that run what they are given, on the same ledger as the runtime that gives it. */
 export interface WorkPool {
+  /** By which its workers know the runs that are theirs. */
+  readonly name: string;
   /** Resolves when it is durable. @throws SwarmError of the pool */
   submit(run: QueuedRun): Promise<Queued>;
   /** Resolves when it is durable. Repeating it is safe. @throws SwarmError of the pool */

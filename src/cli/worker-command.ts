@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import type { DeadTurn } from '../nats/worker.ts';
 import type { Cli } from './cli.ts';
 import { loadDefinitions } from './load-target.ts';
 import {
@@ -14,6 +15,7 @@ interface WorkerCommandOptions extends NatsCommandOptions {
   readonly pool: string;
   readonly concurrency: number;
   readonly lease: number;
+  readonly drain: number;
 }
 
 const LOCAL = 'nats://127.0.0.1:4222';
@@ -25,7 +27,8 @@ Examples:
 
 FILE is a module that exports agents, swarms or graphs; a turn names one of them. The ledger is the one on the server:
 \`swarmwright nats init --ledger\` makes its streams. Events of all workers are published there. SIGTERM, or Ctrl-C,
-lets the turns under way end and takes no more; a second one leaves at once, and other workers take the turns up.`;
+takes no more turns and lets those under way end, for as long as --drain says; a second one leaves at once. What did not
+end is taken up by other workers.`;
 
 /** Adds `worker FILE`. */
 export function addWorkerCommand(program: Command, cli: Cli): void {
@@ -40,6 +43,7 @@ export function addWorkerCommand(program: Command, cli: Cli): void {
     .option('--pool <name>', 'queue to take turns from', 'default')
     .option('--concurrency <number>', 'turns at once', readConcurrency, 4)
     .option('--lease <seconds>', 'silence after which its turns go to others', readLease, 30)
+    .option('--drain <seconds>', 'time that turns under way have once it is told to stop', readDrain, 30)
     .addHelpText('after', EXAMPLES)
     .action((file: string, options: WorkerCommandOptions) => work(cli, file, options));
 }
@@ -49,6 +53,13 @@ function readConcurrency(text: string): number {
   const value = Number(text);
   if (Number.isInteger(value) && value >= 1 && value <= 1_000) return value;
   throw new InvalidArgumentError('A whole number from 1 to 1000 is needed.');
+}
+
+/** @throws InvalidArgumentError which names what is wrong */
+function readDrain(text: string): number {
+  const value = Number(text);
+  if (text !== '' && Number.isInteger(value) && value >= 0 && value <= 86_400) return value;
+  throw new InvalidArgumentError('A whole number of seconds from 0 to 86400 is needed.');
 }
 
 /** @throws InvalidArgumentError which names what is wrong */
@@ -68,21 +79,27 @@ async function work(cli: Cli, file: string, options: WorkerCommandOptions): Prom
   const { ns, pool, concurrency } = options;
   const leaseMs = options.lease * 1_000;
   const { jetstreamLedger } = await import('../nats/jet-stream-ledger.ts');
+  const { natsPool } = await import('../nats/nats-pool.ts');
   const { natsSink } = await import('../nats/nats-sink.ts');
   const { startWorker } = await import('../nats/worker.ts');
   const { createRuntime } = await import('../runtime.ts');
   await withNats(options, async (connection) => {
     const ledger = await jetstreamLedger({ connection, ns, leaseMs });
     // Every worker publishes the events of all, so that those of one that died come out too; the server keeps one each.
-    await using runtime = createRuntime({ ledger, agents, sinks: [natsSink({ connection, ns })] });
+    const sinks = [natsSink({ connection, ns })];
+    await using runtime = createRuntime({ ledger, agents, sinks, pool: natsPool({ connection, ns, pool }) });
     const stop = stopSignal();
-    const worker = await startWorker({ connection, ns, pool, concurrency, leaseMs, runtime });
+    const onDead = ({ reason, message, subject }: DeadTurn) =>
+      void cli.err.say(`gave up ${subject}: ${reason}, ${message}`);
+    const worker = await startWorker({ connection, ns, pool, concurrency, leaseMs, runtime, onDead });
     const names = Object.keys(agents).join(', ');
     await cli.out.write(`works on turns of ${names} in the pool ${pool}, ${concurrency} at once\n`);
     await stop.asked;
     await cli.err.say('takes no more turns; those under way end');
+    const drained = worker.close({ drainMs: options.drain * 1_000 });
     // Leaving at once closes the runtime, which leaves the turns open for others.
-    await Promise.race([worker.close(), stop.askedAgain]);
+    await Promise.race([drained, stop.askedAgain.then(() => runtime.close())]);
+    await drained;
     const { worked, repeated, returned, dead } = worker.counts();
     await cli.out.write(`worked ${worked}, repeated ${repeated}, returned ${returned}, dead ${dead}\n`);
     stop.dispose();

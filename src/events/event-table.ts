@@ -282,7 +282,7 @@ export const EVENT_TABLE: EventTable = {
   'child.intended': {
     type: 'child.intended',
     actor: 'model',
-    facts: ({ input: _, ...facts }) => facts,
+    facts: ({ input: _, grant: __, ...facts }) => facts,
     content: ({ input }) => ({ input }),
   },
   'child.started': { type: 'child.started', actor: 'runtime', facts: (data) => data },

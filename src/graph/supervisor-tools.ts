@@ -1,5 +1,6 @@
 import { askChild } from '../agent/ask-child.ts';
 import type { ChildPermits } from '../agent/child-permits.ts';
+import { ChildPlaces } from '../agent/child-places.ts';
 import type { AnyAgent } from '../agent/define-agent.ts';
 import type { Ancestor } from '../agent/lineage.ts';
 import type { DelegatingTurn } from '../agent/turn-ways.ts';
@@ -221,7 +222,10 @@ async function spawn(
   const agent = swarm.agents.find(({ name }) => name === subagent_id);
   if (agent === undefined) return refused('unknown-agent', noAgentText(subagent_id, swarm.agents));
   const { request, session, before, scope } = turn;
-  const delegation = { request, session, turn: scope(), self, known: new Map(before.children), permits };
+  const known = new Map(before.children);
+  // A supervisor stays where its schedule is, and its children with it.
+  const places = new ChildPlaces(self.limits.fanOut);
+  const delegation = { request, session, turn: scope(), self, known, permits, places };
   return askChild(delegation, agent, { task }, ctx);
 }
 

@@ -1,8 +1,12 @@
+import { hasChildNews } from '../agent/child-standing.ts';
 import { definitionHash } from '../agent/definition-hash.ts';
+import { findSleepers } from '../agent/find-sleepers.ts';
+import { placedParent } from '../agent/placed-work.ts';
 import { type Recorded, RecordedRun } from '../agent/recorded-job.ts';
 import type { Run } from '../agent/run.ts';
 import type { RunResult } from '../agent/run-result.ts';
 import type { AnyDefinition, RuntimeCore } from '../agent/runtime-core.ts';
+import { passOn, takeUpPlaced } from '../agent/take-up-placed.ts';
 import { failureOf } from '../agent/thrown-failure.ts';
 import type { QueuedRun, QueuedWake } from '../agent/work-pool.ts';
 import type { JsonObject } from '../ledger/content.ts';
@@ -23,8 +27,17 @@ export interface TurnWork {
   /** Takes up what is open in a session, for the run that opened it. Never rejects. */
   takeUp(wake: QueuedWake, discovery?: JsonObject): Promise<Recorded>;
   /** Tells what became of a run that is not to begin, or that nobody told of. Never rejects. */
-  tell(queued: Pick<QueuedRun, 'run' | 'session' | 'target'>, result: RunResult<unknown>): Promise<Recorded>;
+  tell(run: RunName, result: RunResult<unknown>): Promise<Recorded>;
+  /** Whether a session that waits for children has something to do. @throws SwarmError of the ledger */
+  hasChildNews(session: string): Promise<boolean>;
+  /** Wakes what sleeps and has something to do: see {@link findSleepers}. @throws SwarmError of ledger and pool */
+  wakeSleepers(): Promise<number>;
+  /** Has whoever asked for a child learn of it, also where that was done before. @throws SwarmError of ledger and pool */
+  passOn(session: string): Promise<void>;
 }
+
+/** How a run that a worker was given is named. */
+export type RunName = Pick<QueuedRun, 'run' | 'session' | 'target'>;
 
 const NOTHING = { usage: { total: {}, byAgent: {}, reported: {} }, steps: 0, toolCalls: 0, text: '' };
 
@@ -56,13 +69,24 @@ export function keepWork(runtime: object, core: RuntimeCore): void {
     run: (queued) => runHere(core, queued),
     takeUp: (wake, discovery) => takeUpHere(core, wake, discovery),
     tell: (queued, result) => tellHere(core, queued, result),
+    hasChildNews: async (session) => hasChildNews(await core.ledger, session),
+    wakeSleepers: () => wakeSleepers(core),
+    passOn: (session) => passOn(core, session),
   });
+}
+
+async function wakeSleepers(core: RuntimeCore): Promise<number> {
+  const { pool } = core;
+  if (pool === undefined) return 0;
+  const wakes = await findSleepers(await core.ledger, pool.name, core.clock.now());
+  for (const wake of wakes) await pool.wake(wake);
+  return wakes.length;
 }
 
 function runHere(core: RuntimeCore, queued: QueuedRun): Promise<Recorded> {
   const { run: runId, session: sessionId, target, budget, boundTools, discovery } = queued;
   const definition = core.definitions.get(target);
-  return recordedRun(core, { run: runId, session: sessionId, definition }, (recorded) => {
+  return recordedRun(core, { run: runId, session: sessionId, definition, begins: true }, (recorded) => {
     const settings: TargetSettings = {
       runId,
       sessionId,
@@ -84,7 +108,10 @@ async function takeUpHere(
 ): Promise<Recorded> {
   const { session: sessionId, by, decisions = {}, stop } = wake;
   try {
-    const records = await (await core.ledger).read(sessionId);
+    const ledger = await core.ledger;
+    const records = await ledger.read(sessionId);
+    const parent = records.length === 0 ? wake.parent : await placedParent(ledger, records);
+    if (parent !== undefined) return await takeUpPlaced(core, wake, parent);
     const first = foldSession(records).turns.at(-1);
     const run = first?.opened.data.run ?? by ?? sessionId;
     const definition = core.definitions.get(records[0]?.agent ?? '');
@@ -105,13 +132,15 @@ async function takeUpHere(
   }
 }
 
-function tellHere(
+async function tellHere(
   core: RuntimeCore,
-  { run, session, target }: Pick<QueuedRun, 'run' | 'session' | 'target'>,
+  { run, session, target: name }: RunName,
   result: RunResult<unknown>,
 ): Promise<Recorded> {
-  const definition = core.definitions.get(target);
-  return recordedRun(core, { run, session, name: target, definition }, () => ({
+  const definition = core.definitions.get(name);
+  const [first] = await (await core.ledger).read(session);
+  const parent = first?.parent === undefined ? {} : { parent: { session: first.parent, root: first.root } };
+  return recordedRun(core, { run, session, name, definition, ...parent }, () => ({
     result: Promise.resolve(result),
   }));
 }
@@ -122,6 +151,8 @@ interface Ticket {
   readonly session: string;
   /** Where the name is in no registry. */
   readonly name?: string;
+  readonly begins?: true;
+  readonly parent?: { readonly session: string; readonly root: string };
   readonly definition: AnyDefinition | undefined;
 }
 

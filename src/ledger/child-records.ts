@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { usageSchema } from './content.ts';
+import { jsonObjectSchema, usageSchema } from './content.ts';
 import { failureSchema, turnStatusSchema } from './outcome.ts';
 
 const id = z.string().min(1).max(256);
@@ -16,6 +16,23 @@ export const CHILD_RECORD_DATA = {
     specHash: hash,
     /** What the child is given, where it is not what the call says. */
     input: text.optional(),
+    /** Set where any worker may have the child: what it is held to, and what of the budget of the run is its own. */
+    grant: z
+      .strictObject({
+        bounds: z.strictObject({
+          depth: count,
+          agents: count,
+          handoffs: count,
+          fanOut: z.number().nonnegative(),
+          fanOutQueue: z.number().nonnegative(),
+        }),
+        budget: jsonObjectSchema,
+        /** Names of tools the run may use at most. */
+        boundTools: z.array(text).optional(),
+        /** Hash of the definition of the agent. */
+        definition: text,
+      })
+      .optional(),
   }),
   /** The session of the child is open. */
   'child.started': z.strictObject({ child: id, agent: text }),

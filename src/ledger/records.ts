@@ -40,8 +40,11 @@ export const stopReasonSchema = z.enum([
 ]);
 export type StopReason = z.infer<typeof stopReasonSchema>;
 
-/** Whose move it is where a turn stands open: a person's, a decision on an unknown outcome, or whoever asked for it. */
-export const pauseReasonSchema = z.enum(['approval', 'indeterminate', 'requested']);
+/**
+ * Whose move it is where a turn stands open: a person's, a decision on an unknown outcome, whoever asked for it, or
+ * children's that other workers have.
+ */
+export const pauseReasonSchema = z.enum(['approval', 'indeterminate', 'requested', 'children']);
 /** Why a turn is paused. */
 export type PauseReason = z.infer<typeof pauseReasonSchema>;
 
@@ -86,6 +89,8 @@ export const RECORD_DATA = {
     run: id,
     /** The run that took it up, where that is another one. */
     by: id.optional(),
+    /** Whose workers go on with it where it is paused. */
+    pool: text.optional(),
     status: z.enum(['completed', 'failed', 'cancelled', 'paused']),
     stopReason: stopReasonSchema.optional(),
     error: failureSchema.optional(),

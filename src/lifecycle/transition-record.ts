@@ -131,7 +131,7 @@ const CONTEXT_META = {
 } as const satisfies Record<MachineKind, readonly string[]>;
 
 /** Fields of events that records carry. Reasons are absent: some are free text of a user. */
-const EVENT_META = [
+const SHOWN_OF_EVENTS: ReadonlySet<string> = new Set([
   'attempt',
   'budget',
   'callId',
@@ -160,7 +160,7 @@ const EVENT_META = [
   'usageKnown',
   'what',
   'work',
-] as const;
+]);
 
 /** Names of the facts of a context that records carry, by kind of machine. */
 export function contextFacts(kind: MachineKind): readonly string[] {
@@ -177,7 +177,7 @@ export function contextMeta(kind: MachineKind, context: object): Record<string, 
   return meta;
 }
 
-/** Builds the record of one transition. Called once for each; the result is frozen. */
+/** Builds the record of one transition. Called once for each, for a few microseconds; the result is frozen. */
 export function buildRecord(
   kind: MachineKind,
   ids: InstanceIds,
@@ -185,13 +185,10 @@ export function buildRecord(
   facts: TransitionFacts,
 ): TransitionRecord {
   const { from, to, event } = facts;
-  const said: Record<string, MetaValue> = {};
-  collect(said, event, EVENT_META);
-  const meta = { ...said, ...contextMeta(kind, facts.context) };
+  const said = saidBy(event);
+  const meta: Record<string, MetaValue> = { ...said, ...contextMeta(kind, facts.context) };
   if (facts.liveChildren !== undefined && facts.liveChildren > 0) meta['liveChildren'] = facts.liveChildren;
-  const silent = facts.illegal === true || facts.replayed === true || facts.fault === true;
-  const hook = silent ? undefined : hookFor(kind, from, event.type, to);
-  const record: TransitionRecord = {
+  const record: { -readonly [K in keyof TransitionRecord]: TransitionRecord[K] } = {
     v: 1,
     seq: stamp.seq,
     at: stamp.at,
@@ -201,26 +198,44 @@ export function buildRecord(
     from,
     to,
     event: event.type,
-    ...(facts.illegal === true && { illegal: true }),
-    ...(facts.replayed === true && { replayed: true }),
-    ...(facts.fault === true && { fault: true }),
-    ...(facts.final === true && { final: true }),
-    ...(hook !== undefined && { hook }),
-    ...(Object.keys(said).length > 0 && { facts: Object.freeze(said) }),
     meta: Object.freeze(meta),
   };
+  if (facts.illegal === true) record.illegal = true;
+  if (facts.replayed === true) record.replayed = true;
+  if (facts.fault === true) record.fault = true;
+  if (facts.final === true) record.final = true;
+  const isSilent = facts.illegal === true || facts.replayed === true || facts.fault === true;
+  const hook = isSilent ? undefined : hookFor(kind, from, event.type, to);
+  if (hook !== undefined) record.hook = hook;
+  if (said !== undefined) record.facts = Object.freeze(said);
   return Object.freeze(record);
 }
 
+/** Fields of an event that records carry; undefined where it has none. Events have few fields of many names. */
+function saidBy(event: object): Record<string, MetaValue> | undefined {
+  let said: Record<string, MetaValue> | undefined;
+  for (const [name, value] of Object.entries(event)) {
+    const shown = SHOWN_OF_EVENTS.has(name) ? metaValue(value) : undefined;
+    if (shown === undefined) continue;
+    said ??= {};
+    said[name] = shown;
+  }
+  return said;
+}
+
 function collect(meta: Record<string, MetaValue>, source: object, names: readonly string[]): void {
-  // Both sources are plain data whose fields are looked up by name and checked by type.
+  // Contexts are plain data whose fields are looked up by name and checked by type.
   const fields = source as { readonly [name: string]: unknown };
   for (const name of names) {
-    const value = fields[name];
-    if (typeof value === 'string') meta[name] = shortText(value);
-    else if (typeof value === 'number') meta[name] = Number.isFinite(value) ? value : null;
-    else if (typeof value === 'boolean' || value === null) meta[name] = value;
+    const value = metaValue(fields[name]);
+    if (value !== undefined) meta[name] = value;
   }
+}
+
+function metaValue(value: unknown): MetaValue | undefined {
+  if (typeof value === 'string') return shortText(value);
+  if (typeof value === 'number') return Number.isFinite(value) ? value : null;
+  return typeof value === 'boolean' || value === null ? value : undefined;
 }
 
 /** A text of at most {@link MAX_META_CHARS} characters. */

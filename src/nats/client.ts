@@ -340,6 +340,8 @@ function connectOptions(options: ResolvedNatsOptions): ConnectionOptions {
     pingInterval: NATS_LIMITS.pingMs,
     maxPingOut: 2,
     waitOnFirstConnect: false,
+    // A stack for each request, in case it fails, is a twentieth of the work of a turn; errors of ours have one.
+    noAsyncTraces: true,
     // A password that is being changed on the server is no reason to give up.
     ignoreAuthErrorAbort: true,
     ...(auth === undefined ? {} : { authenticator: authenticatorOf(auth) }),

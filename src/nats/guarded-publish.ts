@@ -55,7 +55,7 @@ export function createGuardedPublisher(options: GuardedPublisherOptions): Guarde
     async publish(batch, withinMs) {
       const timeUp = new AbortController();
       const timer = clock.setTimeout(() => timeUp.abort(), Math.min(withinMs, 2 ** 31 - 1));
-      let cause = new SwarmError('nats-unavailable', `nothing was stored within ${withinMs} ms`);
+      let cause: SwarmError | undefined;
       try {
         for (let tries = 0; !timeUp.signal.aborted; tries += 1) {
           const outcome = await attempt(options, batch, tries, timeUp.signal);
@@ -68,6 +68,7 @@ export function createGuardedPublisher(options: GuardedPublisherOptions): Guarde
         clock.clearTimeout(timer);
       }
       // What is still on its way may be stored yet.
+      cause ??= new SwarmError('nats-unavailable', `nothing was stored within ${withinMs} ms`);
       return { type: 'unknown', cause };
     },
   };

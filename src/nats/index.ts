@@ -49,7 +49,7 @@ export type { LedgerStreamOptions } from './ledger-streams.ts';
 
 export { type NatsPoolOptions, natsPool } from './nats-pool.ts';
 export { type Enqueued, type EnqueueOptions, enqueueTurn } from './work-queue.ts';
-export { startWorker, type Worker, type WorkerCounts, type WorkerOptions } from './worker.ts';
+export { type DeadTurn, startWorker, type Worker, type WorkerCounts, type WorkerOptions } from './worker.ts';
 
 // subjects
 

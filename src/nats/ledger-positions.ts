@@ -5,8 +5,11 @@ import type { LedgerSubjects } from './ledger-subjects.ts';
 import type { SequencedMessage, StreamReader } from './stream-reader.ts';
 import { readSubject } from './subject-messages.ts';
 
-/** Messages looked at first where the newest of all is no record; four times as many each time after. */
-const FIRST_SPAN = 64;
+/**
+ * Messages looked at first where the newest of all is no record; four times as many each time after. Of those of a turn
+ * every third is none, and every run looks.
+ */
+const FIRST_SPAN = 4;
 
 /**
  * Place of the newest record; 0 where there is none.

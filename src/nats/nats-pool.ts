@@ -46,10 +46,10 @@ export function natsPool(options: NatsPoolOptions): WorkPool {
 }
 
 class NatsPool implements WorkPool {
+  readonly name: string;
   readonly #client: NatsClient;
   readonly #isOwnClient: boolean;
   readonly #subjects: QueueSubjects;
-  readonly #name: string;
 
   constructor(
     { client, isOwn }: { readonly client: NatsClient; readonly isOwn: boolean },
@@ -58,13 +58,13 @@ class NatsPool implements WorkPool {
     this.#client = client;
     this.#isOwnClient = isOwn;
     this.#subjects = subjects;
-    this.#name = name;
+    this.name = name;
   }
 
   async submit(run: QueuedRun): Promise<Queued> {
     const turn = queuedTurnSchema.safeParse({ v: 1, ...run });
     if (!turn.success) throw new SwarmError('invalid-input', `not a turn: ${z.prettifyError(turn.error)}`);
-    const subject = this.#subjects.turn(this.#name, run.session);
+    const subject = this.#subjects.turn(this.name, run.session);
     await this.#client.connected(AbortSignal.timeout(NATS_LIMITS.requestMs));
     // The stream is that of all namespaces: an id is one of its subject.
     return storeTurn(this.#client, { subject, turn: turn.data, messageId: `${subject}:${run.run}` });
@@ -72,7 +72,7 @@ class NatsPool implements WorkPool {
 
   async wake(wake: QueuedWake): Promise<void> {
     const entry = queuedWakeSchema.parse({ v: 1, kind: 'wake', ...wake });
-    const subject = this.#subjects.wake(this.#name, wake.session, wake.cause);
+    const subject = this.#subjects.wake(this.name, wake.session, wake.cause);
     await this.#client.connected(AbortSignal.timeout(NATS_LIMITS.requestMs));
     const answer = readJson(
       (await this.#client.request(subject, Buffer.from(JSON.stringify(entry), 'utf8'))).data,

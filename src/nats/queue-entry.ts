@@ -15,6 +15,8 @@ export const queuedWakeSchema = z.object({
   v: z.literal(1),
   kind: z.literal('wake'),
   session: id,
+  parent: id.optional(),
+  child: id.optional(),
   cause: z.string().max(512),
   by: id.optional(),
   decisions: z.record(z.string(), decisionSchema).optional(),

@@ -1,8 +1,8 @@
 import type { Recorded } from '../agent/recorded-job.ts';
 import { isSwarmError } from '../errors.ts';
-import { cancelledRun, failedRun, type TurnWork } from '../graph/turn-work.ts';
-import type { Failure } from '../ledger/records.ts';
-import { foldSession } from '../ledger/turn-facts.ts';
+import { cancelledRun, failedRun, type RunName, type TurnWork } from '../graph/turn-work.ts';
+import type { Failure, LedgerRecord } from '../ledger/records.ts';
+import { callStatus, foldSession } from '../ledger/turn-facts.ts';
 import { NATS_LIMITS } from '../limits.ts';
 import type { Runtime } from '../runtime.ts';
 import type { QueueEntry } from './queue-entry.ts';
@@ -13,7 +13,7 @@ import { type RunStanding, standingOf } from './worker-progress.ts';
 export type EntryEnd =
   | { readonly type: 'done'; readonly how: 'worked' | 'repeated' }
   /** Somebody else, or this worker later, brings it to an end. */
-  | { readonly type: 'later' }
+  | { readonly type: 'later'; readonly isLeaving?: boolean }
   | { readonly type: 'dead'; readonly reason: string; readonly why: string };
 
 /** What entries are worked on with. */
@@ -22,7 +22,6 @@ export interface EntryGround {
   readonly runtime: Pick<Runtime, 'abandon' | 'sessions'>;
 }
 
-type RunName = Parameters<TurnWork['tell']>[0];
 type Wake = Extract<QueueEntry, { readonly kind: 'wake' }>;
 type Stop = NonNullable<Wake['stop']>;
 
@@ -54,8 +53,27 @@ async function workOnTurn(ground: EntryGround, turn: QueuedTurn, deliveries: num
   const unfit = unfitness(work, turn);
   if (unfit !== undefined) return bury(work, turn, unfit);
   if (standing.claims >= NATS_LIMITS.claimsWithoutProgress) return poisoned(ground, turn, standing);
-  if (standing.type === 'new') return endOf(await work.run(turn));
-  return endOf(await work.takeUp({ session, cause: `run ${run}` }, discovery));
+  if (standing.type === 'new') return goOn(work, session, await work.run(turn));
+  return goOn(work, session, await work.takeUp({ session, cause: `run ${run}` }, discovery));
+}
+
+/**
+ * What a turn pauses for may come while it is about to pause, and then nobody is woken: whoever paused it looks once
+ * more. Each time there is less to come.
+ */
+async function goOn(work: TurnWork, session: string, first: Recorded): Promise<EntryEnd> {
+  let taken = first;
+  while (await hasNews(work, session, taken)) taken = await work.takeUp({ session, cause: 'news' });
+  return endOf(taken);
+}
+
+async function hasNews(work: TurnWork, session: string, taken: Recorded): Promise<boolean> {
+  if (taken.type !== 'told' || taken.result.status !== 'paused') return false;
+  const { reason } = taken.result;
+  if (reason === 'children' && (await work.hasChildNews(session))) return true;
+  if (reason !== 'approval' && reason !== 'children') return false;
+  const { openTurn } = foldSession(await (await work.ledger).read(session));
+  return [...(openTurn?.calls.values() ?? [])].some((call) => callStatus(call) === 'decided');
 }
 
 /** Why the definition here is not the one the run was given with. */
@@ -94,22 +112,41 @@ async function workOnWake(ground: EntryGround, wake: Wake): Promise<EntryEnd> {
   const { session, by } = wake;
   const records = await (await work.ledger).read(session);
   const [first] = records;
-  const run = foldSession(records).turns.at(-1)?.opened.data.run;
-  if (first === undefined) return REPEATED;
+  const run = foldSession(records).turns.at(-1)?.opened.data.run ?? toldRun(records);
+  if (first === undefined && wake.parent === undefined) return REPEATED;
+  // Others saw to it already.
+  if (wake.child !== undefined && !(await work.hasChildNews(session))) return REPEATED;
   if (run !== undefined) {
     const standing = await standingIn(work, session, run, 0);
     // Who waits for an answer gets one; nobody else asks about what has settled.
-    if (standing.type === 'settled' && by === undefined) return REPEATED;
+    if (standing.type === 'settled' && by === undefined) {
+      await work.passOn(session);
+      return REPEATED;
+    }
     if (standing.type === 'open' && standing.claims >= NATS_LIMITS.claimsWithoutProgress) {
-      return poisoned(ground, { run, session, target: first.agent }, standing);
+      const end = await poisoned(ground, { run, session, target: first?.agent ?? '' }, standing);
+      await work.passOn(session);
+      return end;
     }
   }
   const taken = await work.takeUp(wake);
   if (taken.type === 'open' && taken.kind === 'unknown-agent') {
-    const message = `no definition named ${first.agent} is registered here`;
-    return { type: 'dead', reason: taken.kind, why: message };
+    return { type: 'dead', reason: taken.kind, why: `no definition of ${session} is registered here` };
   }
-  return endOf(taken);
+  const unfit = taken.type === 'told' && taken.result.status === 'failed' ? taken.result.error : undefined;
+  if (unfit !== undefined && UNFIT.has(unfit.kind)) {
+    return { type: 'dead', reason: unfit.kind, why: unfit.message };
+  }
+  return goOn(work, session, taken);
+}
+
+/** Failures of a child that was given to a worker which cannot run it. */
+const UNFIT: ReadonlySet<string> = new Set(['definition-mismatch', 'unknown-agent']);
+
+/** The run of a session that was told to be over before it began. */
+function toldRun(records: readonly LedgerRecord[]): string | undefined {
+  const told = records.findLast((record) => record.type === 'run.settled');
+  return told?.type === 'run.settled' ? told.data.run : undefined;
 }
 
 /** A run that has not begun is told to be cancelled, and so never begins; one that is at work is told to stop. */
@@ -142,5 +179,7 @@ async function standingIn(
 }
 
 function endOf(recorded: Recorded): EntryEnd {
-  return recorded.type === 'told' ? { type: 'done', how: 'worked' } : LATER;
+  if (recorded.type === 'none') return REPEATED;
+  if (recorded.type === 'told') return { type: 'done', how: 'worked' };
+  return recorded.kind === 'runtime-closed' ? { type: 'later', isLeaving: true } : LATER;
 }

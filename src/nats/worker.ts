@@ -10,8 +10,10 @@ import type { NatsClient } from './client.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { askJetStream, FAULT, readJson, rejection } from './jet-stream-api.ts';
 import { QUEUE_STREAM } from './ledger-streams.ts';
+import { createLedgerSubjects } from './ledger-subjects.ts';
 import { messageOf, natsError } from './nats-error.ts';
 import { queueEntrySchema } from './queue-entry.ts';
+import { scanTurns } from './scan-turns.ts';
 import { assertKeepsLedger } from './server-fit.ts';
 import { encodeToken, type SubjectOptions } from './subjects.ts';
 import { type EntryEnd, workOnEntry } from './work-on-entry.ts';
@@ -35,6 +37,17 @@ export interface WorkerOptions extends SubjectOptions {
   readonly leaseMs?: number;
   /** Runs the turns, on a ledger that all workers of the pool share, with what is in its `agents`. */
   readonly runtime: Runtime;
+  /** Told of each turn that is given up, once it is among the dead letters. What it throws is passed over. */
+  readonly onDead?: (letter: DeadTurn) => void;
+}
+
+/** A turn that was given up. */
+export interface DeadTurn {
+  /** A word for why: `poison`, `definition-mismatch`, `unknown-agent`, `malformed`. */
+  readonly reason: string;
+  readonly message: string;
+  /** Of the entry in the queue. */
+  readonly subject: string;
 }
 
 /** Counts of a worker since its start. */
@@ -52,8 +65,11 @@ export interface WorkerCounts {
 /** Works on turns until it is closed. */
 export interface Worker extends AsyncDisposable {
   counts(): WorkerCounts;
-  /** Takes no more turns and resolves when those under way have ended. The runtime stays open. */
-  close(): Promise<void>;
+  /**
+   * Takes no more turns and resolves when those under way have ended, and the runtime stays open. After `drainMs`
+   * (default: never) it closes the runtime: turns that did not end are left open, and given at once to other workers.
+   */
+  close(options?: { readonly drainMs?: number }): Promise<void>;
 }
 
 const OPTIONS: OptionNames<WorkerOptions> = {
@@ -64,6 +80,7 @@ const OPTIONS: OptionNames<WorkerOptions> = {
   concurrency: true,
   leaseMs: true,
   runtime: true,
+  onDead: true,
 };
 
 /**
@@ -81,10 +98,19 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     await client.connected(AbortSignal.timeout(10_000));
     assertKeepsLedger(client.server);
     const subjects = createQueueSubjects(options);
+    const scanSubject = createLedgerSubjects(options).owner(`scan=w${options.pool ?? 'default'}`);
     const { pool = 'default', ns = 'default', leaseMs = NATS_LIMITS.ackWaitMs } = options;
     const name = `pool-${encodeToken(ns)}-${encodeToken(pool)}`;
     const found = await ensurePool(client, { name, filter: subjects.turns(pool), ackWaitMs: leaseMs });
-    return new PoolWorker(options, { client, isOwn, subjects, consumer: name, ackWaitMs: found, work });
+    return new PoolWorker(options, {
+      client,
+      isOwn,
+      subjects,
+      consumer: name,
+      ackWaitMs: found,
+      work,
+      scanSubject,
+    });
   } catch (error) {
     if (isOwn) await client.close();
     throw natsError(error, 'starting a worker');
@@ -129,6 +155,7 @@ interface PoolParts {
   readonly consumer: string;
   readonly ackWaitMs: number;
   readonly work: TurnWork;
+  readonly scanSubject: string;
 }
 
 class PoolWorker implements Worker {
@@ -136,21 +163,35 @@ class PoolWorker implements Worker {
   readonly #parts: PoolParts;
   readonly #closing = new AbortController();
   readonly #slots: readonly Promise<void>[];
+  readonly #scan: Promise<void>;
+  #consumer: { readonly life: AbortSignal; readonly consumer: Consumer } | undefined;
   readonly #counts = { worked: 0, repeated: 0, returned: 0, dead: 0 };
 
   constructor(options: WorkerOptions, parts: PoolParts) {
     this.#options = options;
     this.#parts = parts;
     this.#slots = Array.from({ length: options.concurrency ?? 4 }, () => this.#work());
+    this.#scan = scanTurns({
+      client: parts.client,
+      subject: parts.scanSubject,
+      signal: this.#closing.signal,
+      look: () => parts.work.wakeSleepers(),
+    });
   }
 
   counts(): WorkerCounts {
     return { ...this.#counts };
   }
 
-  async close(): Promise<void> {
+  async close({ drainMs = Number.POSITIVE_INFINITY }: { readonly drainMs?: number } = {}): Promise<void> {
     this.#closing.abort();
-    await Promise.all(this.#slots);
+    const drained = new AbortController();
+    const ended = Promise.all(this.#slots).finally(() => drained.abort());
+    if (Number.isFinite(drainMs) && (await sleep(systemClock, drainMs, drained.signal))) {
+      await this.#options.runtime.close();
+    }
+    await ended;
+    await this.#scan;
     if (this.#parts.isOwn) await this.#parts.client.close();
   }
 
@@ -177,9 +218,9 @@ class PoolWorker implements Worker {
   }
 
   async #pull(): Promise<JsMsg | undefined> {
-    const { client, consumer } = this.#parts;
+    const { client } = this.#parts;
     const stopped = AbortSignal.any([this.#closing.signal, client.life]);
-    const pool: Consumer = await jetstream(client.live()).consumers.get(QUEUE_STREAM, consumer);
+    const pool = await this.#joined();
     const messages = await pool.fetch({ max_messages: 1, expires: NATS_LIMITS.requestMs });
     const stop = () => messages.stop();
     stopped.addEventListener('abort', stop, { once: true });
@@ -193,7 +234,22 @@ class PoolWorker implements Worker {
     }
   }
 
+  /** The queue of the pool, looked up once in each connection. */
+  async #joined(): Promise<Consumer> {
+    const { client, consumer: name } = this.#parts;
+    if (this.#consumer?.life !== client.life || client.life.aborted) {
+      const consumer = await jetstream(client.live()).consumers.get(QUEUE_STREAM, name);
+      this.#consumer = { life: client.life, consumer };
+    }
+    return this.#consumer.consumer;
+  }
+
   async #take(message: JsMsg): Promise<void> {
+    // It came with the word to stop: others need not wait for it.
+    if (this.#closing.signal.aborted) {
+      message.nak();
+      return;
+    }
     const beat = setInterval(() => message.working(), this.#parts.ackWaitMs / SIGNS);
     try {
       const entry = queueEntrySchema.safeParse(readJson(message.data));
@@ -210,15 +266,18 @@ class PoolWorker implements Worker {
   }
 
   async #finish(message: JsMsg, end: EntryEnd): Promise<void> {
-    if (end.type === 'later') return this.#giveBack(message);
+    if (end.type === 'later') return this.#giveBack(message, end.isLeaving);
     if (end.type === 'dead') return this.#bury(message, end.reason, end.why);
     await message.ackAck();
     this.#counts[end.how] += 1;
   }
 
-  #giveBack(message: JsMsg): void {
+  #giveBack(message: JsMsg, isLeaving = false): void {
     this.#counts.returned += 1;
-    message.nak(NATS_LIMITS.redeliverMs);
+    const { redeliverMs, maxRedeliverMs } = NATS_LIMITS;
+    const pauseMs = Math.min(maxRedeliverMs, redeliverMs * 2 ** (message.info.deliveryCount - 1));
+    if (isLeaving) message.nak();
+    else message.nak(pauseMs);
   }
 
   /** The dead letter first: one that is there twice is better than one that is nowhere. */
@@ -235,5 +294,13 @@ class PoolWorker implements Worker {
     await client.request(subjects.deadLetter('turn', reason), Buffer.from(JSON.stringify(letter), 'utf8'));
     message.term(reason);
     this.#counts.dead += 1;
+    this.#tellDead({ reason, message: letter.message, subject: message.subject });
+  }
+  #tellDead(letter: DeadTurn): void {
+    try {
+      this.#options.onDead?.(letter);
+    } catch {
+      // Whoever listens does not stop the work.
+    }
   }
 }

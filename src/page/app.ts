@@ -136,6 +136,7 @@ function keyActions({ store, tree, log, timeline }: KeyParts): readonly KeyActio
     { key: 'j', does: 'next row', run: () => tree.press('ArrowDown') },
     { key: 'k', does: 'row before', run: () => tree.press('ArrowUp') },
     { key: 'a', does: 'go to what waits for a person', run: () => goToApproval(store) },
+    { key: 'g', does: 'time', run: () => timeline.focusSlider() },
     { key: '[', does: 'one event back', run: () => timeline.step(-1) },
     { key: ']', does: 'one event on', run: () => timeline.step(1) },
     { key: 'n', does: 'now', run: () => store.goTo(undefined) },

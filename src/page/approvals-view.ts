@@ -81,7 +81,7 @@ function card(request: PendingRequest, store: Store, isReadOnly: boolean): HTMLE
     type: 'text',
     class: 'reason',
     'aria-label': isQuestion ? 'Answer' : 'Reason',
-    placeholder: isQuestion ? 'Your answer' : 'Reason, told to the model when denied',
+    placeholder: isQuestion ? 'Your answer' : 'Reason, if you deny it',
   });
   const answer = async (decision: 'approve' | 'deny') => {
     const text = words.value.trim();

@@ -41,8 +41,16 @@ function setAttributes(element: Element, attributes: Attributes): void {
     if (value === undefined || value === false) continue;
     // A listener is typed where it is written; here it is any function of an event.
     if (typeof value === 'function') element.addEventListener(name.slice(2), value as (event: Event) => void);
-    else element.setAttribute(name, value === true ? '' : String(value));
+    else if (value === true) element.setAttribute(name, '');
+    else element.setAttribute(name, isRead(name) ? shownText(String(value), MAX_READ_CHARS) : String(value));
   }
+}
+
+/** Longest text of an attribute that people read or hear. */
+const MAX_READ_CHARS = 2_000;
+
+function isRead(attribute: string): boolean {
+  return attribute === 'title' || attribute.startsWith('aria-') || attribute === 'placeholder';
 }
 
 function nodesOf(children: readonly Child[]): (Node | string)[] {

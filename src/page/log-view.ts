@@ -43,6 +43,7 @@ export class LogView implements View {
     this.#list = createVirtualList({
       rowHeight: ROW_HEIGHT,
       attributes: { tabindex: '0', role: 'listbox', 'aria-label': 'Events' },
+      keyOf: (index) => `${this.#shown[index]?.id} ${this.#shown[index]?.id === this.#opened}`,
       draw: (row, index) => drawRow(row, this.#shown[index], { index, opened: this.#opened }),
     });
     this.#detail.hidden = true;

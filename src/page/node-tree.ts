@@ -77,12 +77,18 @@ function attach(model: Model, node: ActorNode, parent: string): void {
   model.nodes.get(parent)?.children.push(node.id);
 }
 
-/** Moves a session below what it belongs to. A link that would close a circle is not taken. */
+/** How close what a session hangs from is to it: a call or a node of a schedule says more than its envelope does. */
+const CLOSENESS: Readonly<Record<NodeKind, number>> = { session: 1, turn: 2, step: 3, call: 4, node: 4 };
+
+/**
+ * Moves a session below what it belongs to. A link that would close a circle is not taken, nor one that is no closer
+ * than the one there is: a fork repeats what its origin said of children, and they stay with the origin.
+ */
 export function linkSession(model: Model, session: ActorNode, parent: string | undefined): void {
   const target = parent === undefined ? undefined : model.nodes.get(parent);
-  if (target === undefined || session.parent === target.id) return;
-  // What a call or a node says is closer than what the envelope says.
-  if (session.parent !== undefined && target.kind === 'session') return;
+  if (target === undefined) return;
+  const current = model.nodes.get(session.parent ?? '');
+  if (current !== undefined && CLOSENESS[target.kind] <= CLOSENESS[current.kind]) return;
   for (const above of ancestry(model, target.id)) if (above.id === session.id) return;
   const before = session.parent === undefined ? model.roots : model.nodes.get(session.parent)?.children;
   const at = before?.indexOf(session.id) ?? -1;

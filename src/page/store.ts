@@ -12,7 +12,7 @@ const MAX_EVENTS = 200_000;
 const MAX_MOVED = 4_000;
 const MAX_MOVES = 400;
 /** Least time between two pictures. */
-const FRAME_MS = 90;
+const FRAME_MS = 60;
 
 /** How long a message can be read. */
 const MESSAGE_MS = 8_000;

@@ -1,8 +1,7 @@
 import type { RunEvent } from '../events/event-schemas.ts';
 import { fork } from './api.ts';
-import { el, fill } from './dom.ts';
+import { el, fill, shownText } from './dom.ts';
 import { formatTime } from './format.ts';
-import { ancestry } from './node-tree.ts';
 import type { Store } from './store.ts';
 import type { View } from './view.ts';
 
@@ -37,6 +36,7 @@ export class TimelineView implements View {
     this.element = el(
       'footer',
       { class: 'timeline', 'aria-label': 'Time' },
+      el('span', { class: 'timeline-name', 'aria-hidden': 'true' }, 'Time'),
       stepButton(-1, '‹', 'One event back'),
       this.#slider,
       stepButton(1, '›', 'One event on'),
@@ -50,6 +50,10 @@ export class TimelineView implements View {
     this.#goTo(Math.max(0, Math.min(this.#events.length - 1, Number(this.#slider.value) + by)));
   }
 
+  focusSlider(): void {
+    this.#slider.focus();
+  }
+
   render(): void {
     const { past } = this.#store;
     this.#events = this.#store.runEvents();
@@ -61,12 +65,13 @@ export class TimelineView implements View {
     this.#now.setAttribute('aria-pressed', String(past === undefined));
     document.body.classList.toggle('is-past', past !== undefined);
     const event = this.#events[index];
-    const words = event === undefined ? 'nothing yet' : `${event.type}, event ${index + 1} of ${total}`;
-    this.#slider.setAttribute('aria-valuetext', words);
+    const words =
+      event === undefined ? 'nothing yet' : `${event.agent}: ${event.type}, event ${index + 1} of ${total}`;
+    this.#slider.setAttribute('aria-valuetext', shownText(words, 200));
     const moment =
       event === undefined
         ? ''
-        : `${index + 1} / ${total}  ${formatTime(Date.parse(event.ts))}  ${event.type}`;
+        : `${index + 1} / ${total}  ${formatTime(Date.parse(event.ts))}  ${event.agent}: ${event.type}`;
     fill(this.#label, moment);
     this.#renderFork();
   }
@@ -90,7 +95,7 @@ async function runFromHere(store: Store): Promise<void> {
   if (point === undefined) return;
   try {
     const { session } = await fork(point.session, point.seq);
-    store.say(`Runs on as ${session}`);
+    store.say('A new run goes on from that moment; Compare shows where the two differ');
     store.goTo(undefined);
     store.select(session);
   } catch (error) {
@@ -102,17 +107,18 @@ function lastBefore(events: readonly RunEvent[], cursor: number): number {
   return events.findLastIndex((event) => (event.cursor ?? 0) <= cursor);
 }
 
-/** The last fact of the selected session that had happened. */
+/** The last fact that had happened of the session the run hangs from: those below it are part of its run. */
 function forkPoint(store: Store): { readonly session: string; readonly seq: number } | undefined {
-  const session = [...ancestry(store.model, store.selected)].find(({ kind }) => kind === 'session')?.id;
   const cursor = store.past?.cursor ?? Number.POSITIVE_INFINITY;
-  const event = store.events.findLast((one) => one.session === session && (one.cursor ?? 0) <= cursor);
+  const event = store
+    .runEvents()
+    .findLast(({ session, root, cursor: at = 0 }) => session === root && at <= cursor);
   return event === undefined ? undefined : { session: event.session, seq: event.seq };
 }
 
 function whyNot(store: Store): string {
   if (store.hello?.controls !== true) return 'This page only looks: running needs its token';
   return store.hello.canFork
-    ? 'Choose an agent'
+    ? 'Nothing has happened in this run yet'
     : 'The runtime of this page cannot run from an earlier point';
 }

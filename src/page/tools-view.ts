@@ -34,7 +34,7 @@ export function createToolsView(store: Store): View {
         note,
         steps.length === 0
           ? 'No step has begun yet.'
-          : 'What each request offered to the model, and what that cost in characters of schema.',
+          : 'What each request offered to the model, and its size in characters of schema. Filled: the model called it.',
       );
       fill(body, ...steps.map((step) => drawStep(step, { store, most, isChosen: step.id === chosen })));
       body.querySelector('.is-chosen')?.scrollIntoView({ block: 'nearest' });

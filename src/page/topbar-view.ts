@@ -1,5 +1,5 @@
 import { keepToken } from './api.ts';
-import { el, fill } from './dom.ts';
+import { el, fill, shownText } from './dom.ts';
 import { count, formatCount, formatUsd } from './format.ts';
 import type { Store } from './store.ts';
 import { nextTheme } from './theme.ts';
@@ -61,7 +61,8 @@ export function createTopbarView(store: Store, actions: TopbarActions): View {
       older.hidden = (store.hello?.start ?? 0) === 0;
       unlock.render(store);
       const badge = store.pending.length === 0 ? '' : `(${store.pending.length}) `;
-      document.title = `${badge}${store.selectedNode?.name.slice(0, 40) ?? 'Swarmwright'} · Swarmwright`;
+      const name = shownText(store.selectedNode?.name ?? '', 40);
+      document.title = `${badge}${name === '' ? '' : `${name} · `}Swarmwright`;
     },
   };
 }

@@ -51,14 +51,24 @@ function matching(model: Model, { search, tones }: TreeChoice): ReadonlySet<stri
   if (words === '' && tones.size === 0) return undefined;
   const found = new Set<string>();
   for (const node of model.nodes.values()) {
-    if (tones.size > 0 && !tones.has(node.tone)) continue;
-    if (words !== '' && !`${node.name} ${node.state} ${node.id}`.toLowerCase().includes(words)) continue;
+    if (!isSought(node, words, tones)) continue;
     for (let at: ActorNode | undefined = node; at !== undefined && !found.has(at.id); ) {
       found.add(at.id);
       at = at.parent === undefined ? undefined : model.nodes.get(at.parent);
     }
   }
   return found;
+}
+
+function isSought(node: ActorNode, words: string, tones: ReadonlySet<Tone>): boolean {
+  if (tones.size > 0 && !tones.has(node.tone)) return false;
+  return words === '' || `${node.name} ${node.state} ${node.id}`.toLowerCase().includes(words);
+}
+
+/** The first row that is sought, and not only above one that is. */
+export function firstSought(rows: readonly TreeRow[], { search, tones }: TreeChoice): TreeRow | undefined {
+  const words = search.trim().toLowerCase();
+  return rows.find(({ node }) => isSought(node, words, tones));
 }
 
 /** Open are the newest run and those that go on, down to their calls; agents below them are one row each. */

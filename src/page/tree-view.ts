@@ -2,7 +2,7 @@ import { el, fill, svg } from './dom.ts';
 import { count, formatCount, formatElapsed, formatUsd } from './format.ts';
 import type { ActorNode, NodeKind, Tone } from './nodes.ts';
 import type { Store } from './store.ts';
-import { moveInTree, type TreeRow, treeRows } from './tree-rows.ts';
+import { firstSought, moveInTree, type TreeChoice, type TreeRow, treeRows } from './tree-rows.ts';
 import type { View } from './view.ts';
 import { createVirtualList, type VirtualList } from './virtual-list.ts';
 
@@ -44,10 +44,12 @@ export class TreeView implements View {
       placeholder: 'Find agent, tool, state',
       'aria-label': 'Find in the tree',
       oninput: () => store.changed(),
+      onkeydown: (event: KeyboardEvent) => this.#leaveSearch(event),
     });
     this.#list = createVirtualList({
       rowHeight: ROW_HEIGHT,
       attributes: { role: 'tree', tabindex: '0', 'aria-label': 'Agents, turns, steps and calls' },
+      keyOf: (index) => keyOf(this.#rows[index], store),
       draw: (row, index) => drawRow(row, { item: this.#rows[index], index, store }),
     });
     this.#listen();
@@ -69,19 +71,20 @@ export class TreeView implements View {
 
   /** Does what a key of the tree does. False for a key that is none. */
   press(key: string): boolean {
-    const at = this.#rows.findIndex(({ node }) => node.id === this.#store.selected);
-    const move = moveInTree(this.#rows, at, key);
-    const row = this.#rows[at];
+    // Keys are faster than pictures: what is drawn may be of before the last one.
+    const rows = treeRows(this.#store.model, this.#choice());
+    const at = rows.findIndex(({ node }) => node.id === this.#store.selected);
+    const move = moveInTree(rows, at, key);
+    const row = rows[at];
     if (move?.toggle !== undefined && row !== undefined) this.#toggle(row);
-    const target = move?.to === undefined ? undefined : this.#rows[move.to];
+    const target = move?.to === undefined ? undefined : rows[move.to];
     if (target !== undefined) this.#store.select(target.node.id);
     return move !== undefined;
   }
 
   render(): void {
     openWayTo(this.#store, this.#toggled, this.#shownSelection);
-    const choice = { toggled: this.#toggled, search: this.#search.value, tones: this.#tones };
-    this.#rows = treeRows(this.#store.model, choice);
+    this.#rows = treeRows(this.#store.model, this.#choice());
     const at = this.#rows.findIndex(({ node }) => node.id === this.#store.selected);
     this.#list.render(this.#rows.length);
     if (this.#shownSelection !== this.#store.selected && at >= 0) this.#list.reveal(at);
@@ -92,6 +95,20 @@ export class TreeView implements View {
     this.#empty.hidden = this.#rows.length > 0;
     fill(this.#empty, emptyWords(this.#store));
     fill(this.#summary, summaryOf(this.#store, this.#rows.length));
+  }
+
+  #choice(): TreeChoice {
+    return { toggled: this.#toggled, search: this.#search.value, tones: this.#tones };
+  }
+
+  /** On to what was found, by the keys with which one leaves a search elsewhere. */
+  #leaveSearch(event: KeyboardEvent): void {
+    if (event.key !== 'Enter' && event.key !== 'ArrowDown') return;
+    event.preventDefault();
+    const rows = treeRows(this.#store.model, this.#choice());
+    const found = firstSought(rows, this.#choice());
+    if (found !== undefined) this.#store.select(found.node.id);
+    this.#list.element.focus();
   }
 
   #filter(name: string, tones: readonly Tone[]): HTMLButtonElement {
@@ -174,6 +191,18 @@ interface Drawn {
   readonly store: Store;
 }
 
+/** All that a row shows. */
+function keyOf(item: TreeRow | undefined, store: Store): string {
+  if (item === undefined) return '';
+  const { node, depth, isOpen, hasChildren, position, siblings } = item;
+  const isSelected = node.id === store.selected;
+  const { elapsed, tokens, cost } = amountsOf(node, store);
+  return [
+    ...[node.id, node.name, node.state, node.tone, isSelected, depth, isOpen, hasChildren],
+    ...[position, siblings, elapsed, tokens, cost],
+  ].join('\n');
+}
+
 function drawRow(row: HTMLElement, { item, index, store }: Drawn): void {
   if (item === undefined) return;
   const { node, depth, isOpen, hasChildren, position, siblings } = item;
@@ -205,8 +234,9 @@ function drawRow(row: HTMLElement, { item, index, store }: Drawn): void {
     el('span', { class: `sign sign-${node.kind}`, 'aria-hidden': 'true' }),
     el('span', { class: 'unseen' }, `${KIND_WORDS[node.kind]} `),
     el('span', { class: 'name', title: node.name }, node.name),
+    node.facts.origin !== undefined && el('span', { class: 'tool-mark' }, 'fork'),
     el('span', { class: 'state' }, node.state),
-    ...amounts(node, store),
+    ...drawAmounts(node, store),
   );
 }
 
@@ -214,20 +244,27 @@ function setAria(element: Element, attributes: Readonly<Record<string, string | 
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
 }
 
-function amounts(node: ActorNode, store: Store): readonly HTMLElement[] {
+/** What a node took and cost, as it is written. */
+function amountsOf(node: ActorNode, store: Store) {
   const isOpen = node.tone === 'busy' || node.tone === 'waiting';
   const end = node.endedAt ?? (isOpen ? store.now() : undefined);
-  const elapsed = end === undefined ? '' : formatElapsed(Math.max(0, end - node.startedAt));
   const { inputTokens, outputTokens, costUsd } = node.spent;
   const tokens = inputTokens + outputTokens;
+  return {
+    elapsed: end === undefined ? '' : formatElapsed(Math.max(0, end - node.startedAt)),
+    tokens: tokens === 0 ? '' : formatCount(tokens),
+    cost: formatUsd(costUsd),
+  };
+}
+
+function drawAmounts(node: ActorNode, store: Store): readonly HTMLElement[] {
+  const { elapsed, tokens, cost } = amountsOf(node, store);
+  const { inputTokens, outputTokens } = node.spent;
+  const title = `${inputTokens} in, ${outputTokens} out`;
   return [
     el('span', { class: 'amount elapsed' }, elapsed),
-    el(
-      'span',
-      { class: 'amount tokens', title: `${inputTokens} in, ${outputTokens} out` },
-      tokens === 0 ? '' : formatCount(tokens),
-    ),
-    el('span', { class: 'amount cost' }, formatUsd(costUsd)),
+    el('span', { class: 'amount tokens', title }, tokens),
+    el('span', { class: 'amount cost' }, cost),
   ];
 }
 

@@ -94,7 +94,9 @@ async function settleExecution(
   const { scope } = call;
   if (execution.type === 'abandoned' && scope.leaves) return leaveOpen(call, bound, operationId);
   if (execution.type === 'returned' && execution.value instanceof StaysOpen) {
-    return { type: execution.value.reason === 'indeterminate' ? 'indeterminate' : 'detached' };
+    const { reason } = execution.value;
+    if (reason === 'children') return { type: 'detached', waitsFor: reason };
+    return { type: reason === 'indeterminate' ? 'indeterminate' : 'detached' };
   }
   const outcome = outcomeOf(call, bound, cleared, execution);
   sendOutcome(call, outcome, execution);

@@ -75,8 +75,10 @@ export type CallSlot =
 export type Settlement =
   | { readonly type: 'settled'; readonly endsTurn: boolean }
   | { readonly type: 'refused' }
-  /** Still open in the ledger: the turn leaves this process while a person is asked, here or in a session below. */
-  | { readonly type: 'detached' }
+  /** Still open in the ledger: the turn leaves this process while a person is asked, here or in a session below,
+   * or while other workers have its sessions.
+   */
+  | { readonly type: 'detached'; readonly waitsFor?: 'children' }
   /** Its outcome, or one in a session below, is unknown: it stays open until somebody decides. */
   | { readonly type: 'indeterminate' };
 

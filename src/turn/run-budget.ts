@@ -76,6 +76,13 @@ export interface RunBudget {
   /** Counts what a step reported. */
   noteUsage(usage: Usage): void;
   /**
+   * Takes out one of `of` equal parts of what is left, of what the tree may have as well: whoever gets it needs to ask
+   * nobody, and nothing is spent twice.
+   */
+  share(of: number, tree: { readonly agents: number; readonly handoffs: number }): BudgetShare;
+  /** Keeps out of reach what was given away in an earlier process and is not used up. */
+  setAside(share: BudgetShare): void;
+  /**
    * Goes on with a budget of an earlier process: what was used of it, and its bounds where this one has none of
    * its own.
    */
@@ -95,81 +102,166 @@ export interface UsedBefore {
   readonly handoffs: number;
 }
 
+/** What of a budget is another worker's to spend. Bounds that the budget has not are not in it. */
+export interface BudgetShare {
+  readonly budget: BudgetOptions;
+  /** Agents below the one it is for, and handoffs. */
+  readonly agents: number;
+  readonly handoffs: number;
+}
+
 /** @throws SwarmError 'invalid-limit' for a bound that is negative or not a number */
 export function createRunBudget(options: BudgetOptions): RunBudget {
   checkBudget(options);
-  const holds = createUsageHolds();
-  const used = { steps: 0, toolCalls: 0, tokens: 0, costUsd: 0, agents: 0, handoffs: 0 };
-  let bounds = options;
-  const over = (budget: Exclude<keyof typeof used, 'handoffs'>): BudgetRefusal | undefined => {
-    const limit = bounds[budget];
-    return limit !== undefined && used[budget] >= limit ? { budget, limit, used: used[budget] } : undefined;
-  };
-  const reserve = (budget: 'steps' | 'toolCalls'): BudgetRefusal | undefined => {
-    const refusal = over(budget);
-    if (refusal === undefined) used[budget] += 1;
+  return new CountedBudget(options);
+}
+
+class CountedBudget implements RunBudget {
+  readonly #own: BudgetOptions;
+  readonly #holds = createUsageHolds();
+  readonly #used = { steps: 0, toolCalls: 0, tokens: 0, costUsd: 0, agents: 0, handoffs: 0 };
+  #bounds: BudgetOptions;
+  #callsRefused = 0;
+
+  constructor(options: BudgetOptions) {
+    this.#own = options;
+    this.#bounds = options;
+  }
+
+  get options(): BudgetOptions {
+    return this.#bounds;
+  }
+
+  reserveStep(): BudgetRefusal | undefined {
+    return this.#spent() ?? this.#reserve('steps');
+  }
+
+  releaseStep(): void {
+    this.#used.steps -= 1;
+  }
+
+  async hold(expected: ExpectedUse, signal: AbortSignal): Promise<UsageHold> {
+    const holds = this.#holds;
+    for (;;) {
+      const refusal = this.#spent();
+      if (refusal !== undefined) return { type: 'spent', refusal };
+      if (holds.count === 0 || this.#fits(expected) || signal.aborted) break;
+      await holds.changed(signal);
+    }
+    return { type: 'held', release: holds.take(expected) };
+  }
+
+  reserveCall(): (BudgetRefusal & { readonly isFirst: boolean }) | undefined {
+    const refusal = this.#reserve('toolCalls');
+    if (refusal === undefined) return undefined;
+    this.#callsRefused += 1;
+    return { ...refusal, isFirst: this.#callsRefused === 1 };
+  }
+
+  reserveAgent(limit: number): TreeRefusal | undefined {
+    return this.#reserveIn('agents', limit);
+  }
+
+  releaseAgent(): void {
+    this.#used.agents -= 1;
+  }
+
+  reserveHandoff(limit: number): TreeRefusal | undefined {
+    return this.#reserveIn('handoffs', limit);
+  }
+
+  releaseHandoff(): void {
+    this.#used.handoffs -= 1;
+  }
+
+  isSpent(uncounted: readonly Usage[]): boolean {
+    const { tokens: maxTokens = Infinity, costUsd: maxCostUsd = Infinity } = this.#bounds;
+    const tokens = uncounted.reduce((sum, usage) => sum + tokensOf(usage), this.#used.tokens);
+    const costUsd = uncounted.reduce((sum, usage) => sum + (usage.costUsd ?? 0), this.#used.costUsd);
+    return tokens >= maxTokens || costUsd >= maxCostUsd;
+  }
+
+  noteUsage(usage: Usage): void {
+    this.#used.tokens += tokensOf(usage);
+    this.#used.costUsd += usage.costUsd ?? 0;
+  }
+
+  share(of: number, tree: { readonly agents: number; readonly handoffs: number }): BudgetShare {
+    const { agents, handoffs } = this.#used;
+    const share = {
+      budget: this.#partOfBounds(of),
+      agents: partOf(tree.agents - agents, of),
+      handoffs: partOf(tree.handoffs - handoffs, of),
+    };
+    this.setAside(share);
+    return share;
+  }
+
+  setAside({ budget, agents, handoffs }: BudgetShare): void {
+    for (const name of DIVIDED) this.#used[name] += budget[name] ?? 0;
+    this.#used.agents += agents;
+    this.#used.handoffs += handoffs;
+  }
+
+  restore(before: UsedBefore, earlier: BudgetOptions): void {
+    for (const name of ['steps', 'toolCalls', 'agents', 'handoffs'] as const)
+      this.#used[name] += before[name];
+    this.#bounds = { ...earlier, ...this.#own };
+  }
+
+  #spent(): BudgetRefusal | undefined {
+    return this.#over('tokens') ?? this.#over('costUsd');
+  }
+
+  #over(budget: (typeof DIVIDED)[number]): BudgetRefusal | undefined {
+    const limit = this.#bounds[budget];
+    const used = this.#used[budget];
+    return limit !== undefined && used >= limit ? { budget, limit, used } : undefined;
+  }
+
+  #reserve(budget: 'steps' | 'toolCalls'): BudgetRefusal | undefined {
+    const refusal = this.#over(budget);
+    if (refusal === undefined) this.#used[budget] += 1;
     return refusal;
-  };
-  /** Whether a tree bound leaves one more. */
-  const reserveIn = (budget: 'agents' | 'handoffs', limit: number): TreeRefusal | undefined => {
-    if (used[budget] >= limit) return { budget, limit, used: used[budget] };
-    used[budget] += 1;
+  }
+
+  /** Takes one more within a bound of the tree. */
+  #reserveIn(budget: 'agents' | 'handoffs', limit: number): TreeRefusal | undefined {
+    const used = this.#used[budget];
+    if (used >= limit) return { budget, limit, used };
+    this.#used[budget] += 1;
     return undefined;
-  };
-  const fits = ({ tokens, costUsd }: ExpectedUse): boolean =>
-    used.tokens + holds.tokens + tokens <= (bounds.tokens ?? Infinity) &&
-    used.costUsd + holds.costUsd + costUsd <= (bounds.costUsd ?? Infinity);
-  let callsRefused = 0;
-  const noteUsage = (usage: Usage) => {
-    used.tokens += tokensOf(usage);
-    used.costUsd += usage.costUsd ?? 0;
-  };
-  return {
-    get options() {
-      return bounds;
-    },
-    reserveStep: () => over('tokens') ?? over('costUsd') ?? reserve('steps'),
-    releaseStep() {
-      used.steps -= 1;
-    },
-    async hold(expected, signal) {
-      for (;;) {
-        const refusal = over('tokens') ?? over('costUsd');
-        if (refusal !== undefined) return { type: 'spent', refusal };
-        if (holds.count === 0 || fits(expected) || signal.aborted) break;
-        await holds.changed(signal);
-      }
-      return { type: 'held', release: holds.take(expected) };
-    },
-    reserveCall() {
-      const refusal = reserve('toolCalls');
-      if (refusal === undefined) return undefined;
-      callsRefused += 1;
-      return { ...refusal, isFirst: callsRefused === 1 };
-    },
-    reserveAgent: (limit) => reserveIn('agents', limit),
-    reserveHandoff: (limit) => reserveIn('handoffs', limit),
-    releaseAgent() {
-      used.agents -= 1;
-    },
-    releaseHandoff() {
-      used.handoffs -= 1;
-    },
-    isSpent(uncounted) {
-      const { tokens: maxTokens = Infinity, costUsd: maxCostUsd = Infinity } = bounds;
-      const tokens = uncounted.reduce((sum, usage) => sum + tokensOf(usage), used.tokens);
-      const costUsd = uncounted.reduce((sum, usage) => sum + (usage.costUsd ?? 0), used.costUsd);
-      return tokens >= maxTokens || costUsd >= maxCostUsd;
-    },
-    noteUsage,
-    restore(before, earlier) {
-      used.steps += before.steps;
-      used.toolCalls += before.toolCalls;
-      used.agents += before.agents;
-      used.handoffs += before.handoffs;
-      bounds = { ...earlier, ...options };
-    },
-  };
+  }
+
+  #fits({ tokens, costUsd }: ExpectedUse): boolean {
+    const { tokens: maxTokens = Infinity, costUsd: maxCostUsd = Infinity } = this.#bounds;
+    return (
+      this.#used.tokens + this.#holds.tokens + tokens <= maxTokens &&
+      this.#used.costUsd + this.#holds.costUsd + costUsd <= maxCostUsd
+    );
+  }
+
+  /** One of `of` equal parts of what the bounds leave. */
+  #partOfBounds(of: number): BudgetOptions {
+    const parts: { -readonly [K in keyof BudgetOptions]: BudgetOptions[K] } = {};
+    for (const name of DIVIDED) {
+      const limit = this.#bounds[name];
+      if (limit === undefined || !Number.isFinite(limit)) continue;
+      const left = limit - this.#used[name];
+      parts[name] = name === 'costUsd' ? Math.max(0, left) / of : partOf(left, of);
+    }
+    const { wallMs } = this.#bounds;
+    // Time passes for all of them at once.
+    if (wallMs !== undefined && Number.isFinite(wallMs)) parts.wallMs = wallMs;
+    return parts;
+  }
+}
+
+/** Bounds of which whoever spends takes a part away from the others. */
+const DIVIDED = ['steps', 'toolCalls', 'tokens', 'costUsd'] as const;
+
+function partOf(left: number, of: number): number {
+  return Math.max(0, Math.floor(left / of));
 }
 
 /** @throws SwarmError 'invalid-limit' */

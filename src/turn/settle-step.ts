@@ -23,10 +23,10 @@ export interface StepCalls {
 /** How the calls of a step ended together. */
 export type CallsEnd =
   | { readonly type: 'settled'; readonly endsTurn: boolean }
-  /** Every call that is still open waits for a person or a decision, and the turn is to leave the process. */
+  /** Every call that is still open waits for somebody elsewhere, and the turn is to leave the process. */
   | {
       readonly type: 'paused';
-      readonly reason: 'approval' | 'indeterminate';
+      readonly reason: 'approval' | 'indeterminate' | 'children';
       readonly open: readonly string[];
     };
 
@@ -150,6 +150,10 @@ function isOpen(one: Settled): boolean {
   return one.type === 'broken' || one.result.type === 'detached' || one.result.type === 'indeterminate';
 }
 
+function waitsForChildren(one: Settled): boolean {
+  return one.type === 'done' && one.result.type === 'detached' && one.result.waitsFor === 'children';
+}
+
 function isLost(one: Settled): boolean {
   return one.type === 'done' && one.result.type === 'indeterminate';
 }
@@ -197,7 +201,8 @@ function callsEnd(results: readonly Settled[], step: StepCalls): CallsEnd {
   const indeterminate = idsOf('indeterminate');
   if (indeterminate.length > 0) return { type: 'paused', reason: 'indeterminate', open: indeterminate };
   const parked = idsOf('detached');
-  if (parked.length > 0) return { type: 'paused', reason: 'approval', open: parked };
+  const isElsewhere = results.some(waitsForChildren);
+  if (parked.length > 0) return { type: 'paused', reason: isElsewhere ? 'children' : 'approval', open: parked };
   const endsBefore = step.calls.some((call) => call.settled?.data.endsTurn === true);
   const endsTurn = results.some(
     (one) => one.type === 'done' && one.result.type === 'settled' && one.result.endsTurn,

@@ -1,65 +1,66 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { parkedRequests } from '../../src/ledger/recovery.ts';
-import { foldSession } from '../../src/ledger/turn-facts.ts';
+import type { LedgerRecord } from '../../src/ledger/records.ts';
 import { jetstreamLedger } from '../../src/nats/jet-stream-ledger.ts';
-import { createRuntime, type Runtime } from '../../src/runtime.ts';
+import { natsPool } from '../../src/nats/nats-pool.ts';
+import { createRuntime } from '../../src/runtime.ts';
 import { agentsOf } from './agents.ts';
 import type { Pool } from './pool.ts';
-import { resubmit } from './queue.ts';
-import { sessionOf } from './submissions.ts';
-import type { Task } from './tasks.ts';
 
-/** Somebody who looks after a pool: allows what asks, and decides on calls in doubt. */
+/** Somebody who looks after a pool from a process of its own: allows what asks, and decides on calls in doubt. */
 export interface Person extends AsyncDisposable {
-  /** Tasks without an end, as of the last look. */
-  readonly open: ReadonlySet<string>;
+  /** Sessions of which it was told that their run is over, with how it ended. */
+  readonly told: ReadonlyMap<string, string>;
 }
 
-const LOOKS_MS = 250;
+/** Pause before something is tried again that could not be done. */
+const AGAIN_MS = 200;
 
-/** `tasks` may grow. `doubt` is what becomes of calls whose outcome is unknown. */
-export async function attendTo(
-  pool: Pool,
-  tasks: readonly Task[],
-  doubt: 'retry' | 'abandon',
-): Promise<Person> {
-  const { client, ns, leaseMs } = pool;
-  const ledger = await jetstreamLedger({ connection: client, ns, leaseMs });
-  const runtime = createRuntime({ ledger, agents: agentsOf(pool.world) });
+/** `doubt` is what becomes of calls whose outcome is unknown. */
+export async function attendTo(pool: Pool, doubt: 'retry' | 'abandon'): Promise<Person> {
+  const { client: connection, ns, leaseMs } = pool;
+  const ledger = await jetstreamLedger({ connection, ns, leaseMs });
+  const agents = agentsOf(pool.world);
+  const runtime = createRuntime({ ledger, agents, pool: natsPool({ connection, ns }) });
   const stop = new AbortController();
-  const ended = new Set<string>();
-  const attend = async (task: Task) => {
-    const { turns, openTurn } = foldSession(await ledger.read(sessionOf(task)));
-    if (openTurn === undefined && turns.length > 0) ended.add(task.id);
-    if (openTurn?.paused !== true) return;
-    const parked = parkedRequests(openTurn);
-    for (const { request } of parked)
-      await runtime.approvals.decide(request.request, { decision: 'approve' });
-    if (parked.length > 0) await resubmit(pool, task);
-    else await decideOnDoubt(runtime, task, doubt);
+  const told = new Map<string, string>();
+  const acts = new Set<Promise<void>>();
+  const resume = async (session: string) => {
+    await runtime.resume('lead', session, { indeterminate: () => doubt }).result;
   };
-  const look = async () => {
-    while (!stop.signal.aborted) {
-      for (const task of tasks) {
-        // The broker may be away, or somebody has the session: the next look comes soon.
-        if (!ended.has(task.id)) await attend(task).catch(() => undefined);
-      }
-      await wait(LOOKS_MS, undefined, { signal: stop.signal }).catch(() => undefined);
+  const see = (record: LedgerRecord) => {
+    if (record.type === 'permission.requested') {
+      const { request } = record.data;
+      return insist(() => runtime.approvals.decide(request, { decision: 'approve' }), stop.signal);
     }
+    if (record.type !== 'run.settled') return undefined;
+    if (record.data.status !== 'paused') told.set(record.session, record.data.status);
+    else if (record.data.pause === 'indeterminate') return insist(() => resume(record.session), stop.signal);
+    return undefined;
   };
-  const looking = look();
+  const watching = (async () => {
+    for await (const { record } of ledger.tail(0, stop.signal)) {
+      const act = see(record);
+      if (act !== undefined) acts.add(act);
+    }
+  })();
   return {
-    get open() {
-      return new Set(tasks.map(({ id }) => id).filter((id) => !ended.has(id)));
-    },
+    told,
     async [Symbol.asyncDispose]() {
       stop.abort();
-      await looking;
+      await watching;
       await runtime.close();
+      await Promise.all(acts);
     },
   };
 }
 
-async function decideOnDoubt(runtime: Runtime, task: Task, doubt: 'retry' | 'abandon'): Promise<void> {
-  await runtime.resume('lead', sessionOf(task), { indeterminate: () => doubt }).result;
+/** Does something until it can be done: the broker may be away, or a session between two owners. */
+async function insist(act: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      return await act();
+    } catch {
+      await wait(AGAIN_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
 }

@@ -7,7 +7,7 @@ import { attendTo } from './person.ts';
 import { type Pool, startPool } from './pool.ts';
 import { queuedTurns } from './queue.ts';
 import type { Schedule } from './schedule.ts';
-import { submit } from './submissions.ts';
+import { sessionOf, submit } from './submissions.ts';
 import type { Task } from './tasks.ts';
 import { type Watch, watchPool } from './watch.ts';
 import { witnessOf } from './witness-of.ts';
@@ -29,8 +29,7 @@ export interface Played {
 export async function playSchedule(schedule: Schedule, leaseSeconds: number, workers = 3): Promise<Played> {
   await using pool = await startPool({ workers, leaseSeconds, ns: `c${schedule.seed}` });
   await using watch = watchPool(pool);
-  const submitted: Task[] = [];
-  const unsettled = await settle(pool, schedule, submitted);
+  const unsettled = await settle(pool, schedule);
   await until(() => isTold(pool, watch), TELLS_MS);
   const exitCodes = await Promise.all(pool.workers.map((worker) => worker.end(SETTLES_MS)));
   const witness = await witnessOf(pool, watch, exitCodes);
@@ -38,8 +37,9 @@ export async function playSchedule(schedule: Schedule, leaseSeconds: number, wor
 }
 
 /** Gives the tasks and does the faults, each at its time, and waits until every task has its end. */
-async function settle(pool: Pool, schedule: Schedule, submitted: Task[]): Promise<readonly string[]> {
-  await using person = await attendTo(pool, submitted, schedule.doubt);
+async function settle(pool: Pool, schedule: Schedule): Promise<readonly string[]> {
+  await using person = await attendTo(pool, schedule.doubt);
+  const submitted: Task[] = [];
   const start = Date.now();
   const at = (atMs: number) => wait(Math.max(0, start + atMs - Date.now()));
   await Promise.all([
@@ -53,9 +53,9 @@ async function settle(pool: Pool, schedule: Schedule, submitted: Task[]): Promis
       await carryOut(pool, fault, submitted);
     }),
   ]);
-  const isOver = async () => person.open.size === 0 && (await queuedTurns(pool)) === 0;
-  await until(isOver, SETTLES_MS);
-  return [...person.open];
+  const open = () => submitted.filter((task) => !person.told.has(sessionOf(task)));
+  await until(async () => open().length === 0 && (await queuedTurns(pool)) === 0, SETTLES_MS);
+  return open().map(({ id }) => id);
 }
 
 /** Whether the subscriber was given every event that is owed to it. */

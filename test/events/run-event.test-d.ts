@@ -24,7 +24,7 @@ it('types content as absent or there, and digests by the same names', () => {
 
 it('types the facts of events without content', () => {
   expectTypeOf<EventData<'turn.paused'>['reason']>().toEqualTypeOf<
-    'approval' | 'indeterminate' | 'requested'
+    'approval' | 'indeterminate' | 'requested' | 'children'
   >();
   expectTypeOf<EventData<'turn.resumed'>['run']>().toEqualTypeOf<string>();
 });

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { modelOf } from '../../src/page/model.ts';
 import type { Model } from '../../src/page/node-tree.ts';
 import { sequenceOf } from '../../src/page/sequence.ts';
-import { moveInTree, treeRows } from '../../src/page/tree-rows.ts';
+import { firstSought, moveInTree, treeRows } from '../../src/page/tree-rows.ts';
 import { eventsOf } from '../support/run-events.ts';
 import { scriptedAgent } from '../support/scripted-agents.ts';
 
@@ -47,6 +47,22 @@ describe('what the page makes of events', () => {
     expect(lead?.spent).toMatchObject({ inputTokens: 130, outputTokens: 13 });
   });
 
+  it('IN-14 leaves children where they are when a fork repeats what was said of them', async () => {
+    const events = await playedEvents();
+    const [lead, last] = [events[0]?.session ?? '', events.at(-1)?.cursor ?? 0];
+    const repeated = events
+      .filter(({ session }) => session === lead)
+      .map((event, at) =>
+        JSON.parse(JSON.stringify({ ...event, cursor: last + at + 1 }).replaceAll(lead, 'f')),
+      );
+    const model = modelOf([...events, ...repeated]);
+    expect(model.roots).toEqual([lead, 'f']);
+    expect(model.roots.map((id) => model.nodes.get(id)?.agents)).toEqual([2, 1]);
+    expect(wordsOf(model).filter((words) => words.includes('helper completed'))).toHaveLength(0);
+    const toggled = new Map([[lead, true]]);
+    expect(wordsOf(model, { ...ALL, toggled })).toContain('        helper completed');
+  });
+
   it('IN-07 is that of any earlier moment, made of fewer events', async () => {
     const events = await playedEvents();
     const asked = events.findIndex(({ type }) => type === 'child.started');
@@ -75,6 +91,13 @@ describe('what the page makes of events', () => {
       '    step 1 completed',
       '      nothing refused',
     ]);
+  });
+
+  it('leads from a search to what matches, past what is only above it', async () => {
+    const choice = { ...ALL, search: 'refused' };
+    const rows = treeRows(modelOf(await playedEvents()), choice);
+    expect(firstSought(rows, choice)?.node.name).toBe('nothing');
+    expect(firstSought(rows, { ...choice, search: 'no such' })).toBeUndefined();
   });
 
   it('is walked by keys as a tree is', async () => {

@@ -2,7 +2,7 @@ import { calls, executions } from './calls.ts';
 import { chain, epochs } from './chain.ts';
 import { approvals, permissions, steering } from './people.ts';
 import { beforeRequest, pairs, steeringIn } from './requests.ts';
-import { turns } from './turns.ts';
+import { ends, turns } from './turns.ts';
 import type { Witness } from './witness.ts';
 
 /** What is broken of one session, one line each, beginning with the invariant. Empty = all holds. */
@@ -11,6 +11,7 @@ export function violationsOf({ records, requests = [], entries = [] }: Witness):
     ...chain(records),
     ...epochs(records),
     ...turns(records),
+    ...ends(records),
     ...calls(records),
     ...executions(records, entries),
     ...requests.flatMap((request, at) => [

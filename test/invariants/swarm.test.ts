@@ -44,6 +44,7 @@ const BROKEN: readonly (readonly [invariant: string, what: string, change: Chang
   ['I4', 'a turn is closed twice', again('turn.closed')],
   ['I4', 'a turn is open and nobody lists it', without('turn.closed')],
   ['I4', 'a closed turn is listed', (witness) => left({ open: [...witness.sessions.keys()] })(witness)],
+  ['I4', 'the end of a run is told twice', records((all) => [...all, toldEnd(all), toldEnd(all)])],
   ['I5', 'a call has no result', without('tool.settled')],
   ['I5', 'a call has two results', again('tool.settled')],
   ['I6', 'a tool is entered twice', ({ entries }) => ({ entries: [...entries, ...entries] })],
@@ -120,6 +121,13 @@ const BROKEN: readonly (readonly [invariant: string, what: string, change: Chang
   ['I15', 'usage is no sum', told('turn.closed', { usage: { inputTokens: 1, outputTokens: 1 } })],
   ['secrets', 'a secret is in what a process says', () => ({ said: `key ${SECRET}` })],
 ];
+
+/** The fact of what became of the run of a session, as workers leave it. */
+function toldEnd(all: readonly LedgerRecord[]): LedgerRecord {
+  const data = { run: 'r-1', status: 'completed', steps: 1, toolCalls: 0, usage: {} };
+  // Only what the check looks at.
+  return { ...all.at(-1), type: 'run.settled', data } as unknown as LedgerRecord;
+}
 
 /** Outcomes that the store had an hour later. */
 function lateOutcomes(sessions: SwarmWitness['sessions'], storedAt: ReadonlyMap<string, number>) {

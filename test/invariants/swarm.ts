@@ -6,7 +6,7 @@ import { approvals, permissions, steering } from './people.ts';
 import { leaks, remains } from './remains.ts';
 import { beforeRequest, pairs, steeringIn } from './requests.ts';
 import { ceilings, children, visibility } from './tree.ts';
-import { listing, prefixes, turns } from './turns.ts';
+import { ends, listing, prefixes, turns } from './turns.ts';
 import { usage } from './usage.ts';
 import type { SwarmWitness } from './witness.ts';
 
@@ -38,7 +38,7 @@ export function checkSwarm(witness: SwarmWitness): readonly Check[] {
     row('I1', `${all.length} records of ${sessions.size} sessions`, each(chain)),
     row('I2', `${told.length} facts somebody was told of`, acknowledged(sessions, told)),
     row('I3', `${new Set(all.map(({ session, epoch }) => `${session} ${epoch}`)).size} epochs`, each(epochs)),
-    row('I4', `${count('turn.opened')} turns`, each(turns), listing(sessions, left.open)),
+    row('I4', `${count('turn.opened')} turns`, each(turns), each(ends), listing(sessions, left.open)),
     row('I5', `${count('tool.called')} calls`, each(calls)),
     row('I6', `${entries.length} entries of tools`, entered(witness)),
     row('I7', `${requests.length} requests`, ofRequests('I7')),

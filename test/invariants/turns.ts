@@ -1,4 +1,4 @@
-import type { LedgerRecord } from '../../src/ledger/records.ts';
+import type { LedgerRecord, TurnStatus } from '../../src/ledger/records.ts';
 import { foldSession } from '../../src/ledger/turn-facts.ts';
 import { replayedTurn } from '../recovery/fixtures/replayed.ts';
 
@@ -20,6 +20,35 @@ export function turns(records: readonly LedgerRecord[]): readonly string[] {
   }
   return broken;
 }
+
+/** I4: what became of a run is told once, and is what became of its last turn. */
+export function ends(records: readonly LedgerRecord[]): readonly string[] {
+  const broken: string[] = [];
+  const told = new Set<string>();
+  let last: LedgerRecord | undefined;
+  for (const one of records) {
+    if (one.type === 'turn.closed') last = one;
+    if (one.type !== 'run.settled' || one.data.status === 'paused') continue;
+    const { run, status } = one.data;
+    if (told.has(run)) broken.push(`I4 at ${one.seq}: the end of ${run} is told twice`);
+    told.add(run);
+    const turn = last?.type === 'turn.closed' ? last.data.status : undefined;
+    if (turn !== undefined && !AS_TOLD[turn].includes(status)) {
+      broken.push(`I4 at ${one.seq}: ${run} is told as ${status}, and its turn ended ${turn}`);
+    }
+  }
+  return broken;
+}
+
+/** What a run may be told as, by how its last turn ended. */
+const AS_TOLD: Readonly<Record<TurnStatus, readonly string[]>> = {
+  completed: ['completed', 'failed'],
+  failed: ['failed'],
+  cancelled: ['cancelled'],
+  interrupted: ['failed', 'cancelled'],
+  yielded: ['completed', 'failed', 'cancelled'],
+  'handed-off': ['completed', 'failed', 'cancelled'],
+};
 
 /** I4: the ledger lists exactly the sessions whose last turn is open. */
 export function listing(

@@ -36,8 +36,8 @@ describe.skipIf(isNatsMissing())('workers', () => {
     return provider;
   }
 
-  const start = (ns: string, baseURL: string) =>
-    startProgram('programs/queue-worker.ts', [`${server.url}#${ns}`, baseURL]);
+  const start = (ns: string, baseURL: string, manner = '') =>
+    startProgram('programs/queue-worker.ts', [`${server.url}#${ns}`, baseURL, manner]);
 
   const enqueue = (ns: string, session: string, run: string, input = 'Go.') =>
     enqueueTurn(client, { ns, session, run, target: 'payer', input });
@@ -152,6 +152,51 @@ describe.skipIf(isNatsMissing())('workers', () => {
       ['lead', undefined],
       ['payer', undefined],
     ]);
+  });
+
+  test('NB-14 a parent is woken although the worker died between the end of its child and the wake', async () => {
+    const ns = freshNamespace();
+    const provider = await scriptedServer({
+      script: ({ messages, toolNames }) => {
+        const isDone = messages.some(({ role }) => role === 'tool');
+        if (!toolNames.includes('ask_payer')) return reply().text('Paid.');
+        return isDone ? reply().text('All paid.') : reply().call('ask_payer', { task: 'Pay.' });
+      },
+    });
+    onTestFinished(() => provider.close());
+    const ledger = await openLedgerOn(server, { ns });
+    await enqueueTurn(client, { ns, session: 's-1', run: 'r-1', target: 'lead', input: 'Go.' });
+    const first = start(ns, provider.baseURL, 'die-at-wake');
+    await first.ended;
+    expect(first.process.signalCode).toBe('SIGKILL');
+    expect(await closedTurns(ledger, 's-1')).toEqual([]);
+    const second = start(ns, provider.baseURL);
+    await expect.poll(async () => (await closedTurns(ledger, 's-1')).length, WITHIN).toBe(1);
+    await second.kill();
+    // The child was asked once, and nobody asked its model again.
+    expect(provider.requests).toHaveLength(3);
+    for (const { sessionId } of await ledger.sessions('s-1')) {
+      expect(violationsOf({ records: await ledger.read(sessionId) })).toEqual([]);
+    }
+  });
+
+  test('NB-16 a worker that may not drain hands its turns over at once', async () => {
+    const ns = freshNamespace();
+    const provider = await providerOf(reply().text('Pa').stall(), reply().text('Paid.'));
+    const ledger = await openLedgerOn(server, { ns });
+    await enqueue(ns, 's-1', 'r-1');
+    const first = start(ns, provider.baseURL, 'leave');
+    await expect.poll(() => provider.requests.length, WITHIN).toBe(1);
+    const second = start(ns, provider.baseURL);
+    await second.said('ready');
+    first.process.kill('SIGTERM');
+    const leftAt = performance.now();
+    expect(JSON.parse(await first.said('drained'))).toMatchObject({ worked: 0, returned: 1 });
+    await expect.poll(async () => (await closedTurns(ledger, 's-1')).length, WITHIN).toBe(1);
+    // The lease is 3 s: nobody waited for it.
+    expect(performance.now() - leftAt).toBeLessThan(2_500);
+    expect(violationsOf({ records: await ledger.read('s-1') })).toEqual([]);
+    await second.kill();
   });
 
   test('NB-12 a call whose outcome a killed worker took with it is left in doubt', async () => {

@@ -1,11 +1,12 @@
 // A worker of a pool in a process of its own: `queue-worker.ts <nats url>#<namespace> <base URL>`. It says on stdout
-// that its tools are entered; SIGTERM drains it. An input with "poison" kills it before the model is asked.
+// that its tools are entered; SIGTERM drains it, "leave" as a third argument at once. An input with "poison" kills it
+// before the model is asked; "die-at-wake" kills it when a child of its has ended, before its parent is woken.
 import { z } from 'zod';
-import { createRuntime, defineAgent, defineTool, openaiCompatible } from '../../src/index.ts';
-import { jetstreamLedger, natsSink } from '../../src/nats/index.ts';
+import { createRuntime, defineAgent, defineTool, openaiCompatible, type WorkPool } from '../../src/index.ts';
+import { jetstreamLedger, natsPool, natsSink } from '../../src/nats/index.ts';
 import { startWorker } from '../../src/nats/worker.ts';
 
-const [address = '', baseURL = ''] = process.argv.slice(2);
+const [address = '', baseURL = '', manner = ''] = process.argv.slice(2);
 const [connection = '', ns = ''] = address.split('#');
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
@@ -44,11 +45,22 @@ const lead = defineAgent({
 });
 const agents = { payer, lead };
 const ledger = await jetstreamLedger({ connection, ns, leaseMs: 2_000 });
-const runtime = createRuntime({ ledger, agents, sinks: [natsSink({ connection, ns })] });
+const sinks = [natsSink({ connection, ns })];
+const queue = natsPool({ connection, ns });
+const pool: WorkPool = {
+  name: queue.name,
+  submit: (run) => queue.submit(run),
+  wake(wake) {
+    if (manner === 'die-at-wake' && wake.child !== undefined) process.kill(process.pid, 'SIGKILL');
+    return queue.wake(wake);
+  },
+  close: () => queue.close(),
+};
+const runtime = createRuntime({ ledger, agents, sinks, pool });
 const worker = await startWorker({ connection, ns, runtime, concurrency: 1, leaseMs: 3_000 });
 say('ready');
 process.once('SIGTERM', async () => {
-  await worker.close();
+  await worker.close(manner === 'leave' ? { drainMs: 0 } : {});
   say(`drained ${JSON.stringify(worker.counts())}`);
   await runtime.close();
 });

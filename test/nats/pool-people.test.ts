@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { QueuedWake } from '../../src/agent/work-pool.ts';
+import { natsPool } from '../../src/nats/nats-pool.ts';
+import { createRuntime } from '../../src/runtime.ts';
+import { createGate } from '../../src/testing/gate.ts';
+import { reply } from '../../src/testing/reply.ts';
+import { isNatsMissing, type NatsServer } from '../support/nats-server.ts';
+import { ofType } from '../support/run-events.ts';
+import { openLedgerOn, startLedgerServer } from './ledger-server.ts';
+import { asksThenTells, chain, expectSound, poolWorld, queueOf, treeOf } from './pool-world.ts';
+
+const WITHIN = { timeout: 20_000, interval: 25 };
+
+describe.skipIf(isNatsMissing())('people and children on other workers', () => {
+  let server: NatsServer;
+  beforeAll(async () => {
+    server = await startLedgerServer();
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  test('T27 a person decides on a call of a child from a third process, and all of it goes on', async () => {
+    const { runtime, runtimeOf } = await poolWorld(
+      server,
+      ({ toolNames, messages }) => {
+        const isDone = messages.some(({ role }) => role === 'tool');
+        if (toolNames.includes('ask_payer')) {
+          return isDone ? reply().text('lead done') : reply().call('ask_payer', { task: 'Pay.' });
+        }
+        return isDone ? reply().text('paid') : reply().call('pay', { id: 'a' });
+      },
+      (baseURL) => chain(baseURL, ['lead', 'payer'], { needsApproval: true }),
+    );
+    const third = runtimeOf();
+    const run = runtime.run('lead', 'Go.');
+    await expect.poll(() => third.approvals.pending({ sessionId: run.sessionId }), WITHIN).toHaveLength(1);
+    const [request] = await third.approvals.pending({ sessionId: run.sessionId });
+    expect(request?.agentPath).toEqual(['lead', 'payer']);
+    await third.approvals.decide(request?.id ?? '', { decision: 'approve' });
+    expect(await run.result).toMatchObject({ status: 'completed', text: 'lead done' });
+    await expectSound(runtime, run.sessionId);
+  });
+
+  test('a run that pauses for people says so once only a person can let it go on', async () => {
+    const { runtime } = await poolWorld(
+      server,
+      ({ toolNames, messages }) => {
+        const isDone = messages.some(({ role }) => role === 'tool');
+        if (toolNames.includes('ask_payer')) {
+          return isDone ? reply().text('lead done') : reply().call('ask_payer', { task: 'Pay.' });
+        }
+        return isDone ? reply().text('paid') : reply().call('pay', { id: 'a' });
+      },
+      (baseURL) => chain(baseURL, ['lead', 'payer'], { needsApproval: true }),
+    );
+    const run = runtime.run('lead', 'Go.', { onApproval: 'pause' });
+    const result = await run.result;
+    expect(result).toMatchObject({ status: 'paused', reason: 'approval', approvals: [{ toolName: 'pay' }] });
+    const [request] = result.status === 'paused' ? result.approvals : [];
+    await runtime.approvals.decide(request?.id ?? '', { decision: 'approve' });
+    const resumed = runtime.resume('lead', run.sessionId);
+    expect(await resumed.result).toMatchObject({ status: 'completed', text: 'lead done' });
+  });
+
+  test('T27 a cancelled run ends its child wherever it is', async () => {
+    const entered = createGate();
+    const { runtime } = await poolWorld(
+      server,
+      ({ toolNames }) =>
+        toolNames.includes('ask_payer')
+          ? reply().call('ask_payer', { task: 'Pay.' })
+          : reply().call('pay', { id: 'a' }),
+      (baseURL) =>
+        chain(baseURL, ['lead', 'payer'], {
+          act: (signal) => {
+            entered.open();
+            return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
+          },
+        }),
+      2,
+    );
+    const run = runtime.run('lead', 'Go.');
+    await entered.pass();
+    run.cancel('enough');
+    expect(await run.result).toMatchObject({ status: 'cancelled', reason: 'enough' });
+    const sessions = await runtime.sessions.list({ root: run.sessionId });
+    expect(sessions.map(({ openTurn }) => openTurn)).toEqual([undefined, undefined]);
+    await expectSound(runtime, run.sessionId);
+  });
+
+  test('T27 a child that has not begun when its run is cancelled never begins', async () => {
+    const { runtime, ns, provider, agents, runWorker } = await poolWorld(
+      server,
+      asksThenTells('payer'),
+      (baseURL) => chain(baseURL, ['lead', 'payer']),
+      0,
+    );
+    const queue = natsPool({ connection: server.url, ns });
+    // The entry of the child is held back, as if its worker were slow.
+    const held: QueuedWake[] = [];
+    await runWorker(
+      createRuntime({
+        ledger: openLedgerOn(server, { ns }),
+        agents,
+        pool: {
+          name: queue.name,
+          submit: (run) => queue.submit(run),
+          async wake(wake) {
+            if (wake.cause === 'intended') held.push(wake);
+            else await queue.wake(wake);
+          },
+          close: () => queue.close(),
+        },
+      }),
+    );
+    const run = runtime.run('lead', 'Go.');
+    await expect
+      .poll(async () => ofType(await runtime.sessions.read(run.sessionId), 'turn.paused').length, WITHIN)
+      .toBe(1);
+    run.cancel('enough');
+    expect(await run.result).toMatchObject({ status: 'cancelled', reason: 'enough' });
+    const late = natsPool({ connection: server.url, ns });
+    onTestFinished(() => late.close());
+    for (const wake of held) await late.wake(wake);
+    await expect.poll(() => queueOf(server, ns), WITHIN).toEqual([]);
+    const [, child = []] = await treeOf(runtime, run.sessionId);
+    expect(child.map(({ type }) => type)).toEqual(['run.settled']);
+    expect(provider.requests).toHaveLength(1);
+    await expectSound(runtime, run.sessionId);
+  });
+
+  test('T27 a text and a cancellation from a third process reach a child where it is', async () => {
+    const entered = createGate();
+    const leave = createGate();
+    const { runtime, runtimeOf, provider } = await poolWorld(
+      server,
+      ({ toolNames, messages }) => {
+        const isDone = messages.some(({ role }) => role === 'tool');
+        if (toolNames.includes('ask_payer')) {
+          return isDone ? reply().text('lead done') : reply().call('ask_payer', { task: 'Pay.' });
+        }
+        return isDone ? reply().text('Pa').stall() : reply().call('pay', { id: 'a' });
+      },
+      (baseURL) =>
+        chain(baseURL, ['lead', 'payer'], {
+          act: async () => {
+            entered.open();
+            await leave.pass();
+          },
+        }),
+      2,
+    );
+    const third = runtimeOf();
+    const run = runtime.run('lead', 'Go.');
+    await entered.pass();
+    const child = (await third.sessions.list({ root: run.sessionId }))[1]?.sessionId ?? '';
+    await third.sessions.steer(child, 'Turn left.');
+    leave.open();
+    await expect.poll(() => JSON.stringify(provider.requests.at(-1)?.body), WITHIN).toContain('Turn left.');
+    await third.sessions.cancel(child, 'that is enough');
+    expect(await run.result).toMatchObject({ status: 'completed', text: 'lead done' });
+    const finished = ofType(await runtime.sessions.read(run.sessionId), 'child.finished')[0]?.data;
+    expect(finished).toMatchObject({ status: 'cancelled' });
+    await expectSound(runtime, run.sessionId);
+  });
+
+  test('a request for approval that nobody decides runs out of time also where its turn sleeps', async () => {
+    const { runtime, ns } = await poolWorld(
+      server,
+      ({ toolNames, messages }) => {
+        const isDone = messages.some(({ role }) => role === 'tool');
+        if (toolNames.includes('ask_payer')) {
+          return isDone ? reply().text('lead done') : reply().call('ask_payer', { task: 'Pay.' });
+        }
+        return isDone ? reply().text('nobody said') : reply().call('pay', { id: 'a' });
+      },
+      (baseURL) => chain(baseURL, ['lead', 'payer'], { needsApproval: true, expiryMs: 500 }),
+    );
+    expect(ns).not.toBe('');
+    const run = runtime.run('lead', 'Go.');
+    expect(await run.result).toMatchObject({ status: 'completed', text: 'lead done' });
+    const [, child = []] = await treeOf(runtime, run.sessionId);
+    expect(ofType(child, 'permission.expired')).toHaveLength(1);
+    await expectSound(runtime, run.sessionId);
+  });
+});
