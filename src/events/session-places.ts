@@ -16,79 +16,88 @@ export interface SessionPlaces {
   at(record: LedgerRecord, isEvent: boolean): SessionPlace | Promise<SessionPlace>;
 }
 
-/** Sessions remembered at once; one that was forgotten is looked up again. */
+/** Sessions after which a generation of them gives way; two are remembered. One that was forgotten is looked up again. */
 const MAX_SESSIONS = 1_000;
 
+/** Changed in place: there is one for each session, and each of its records moves it. */
 interface Track {
   /** Sequence that comes next. */
-  readonly next: number;
-  readonly prev: number;
-  readonly agentPath: readonly string[];
+  next: number;
+  prev: number;
+  agentPath: readonly string[];
   /** The turn that is under way and the run it belongs to. */
-  readonly turn: string | undefined;
-  readonly run: string | undefined;
+  turn: string | undefined;
+  run: string | undefined;
 }
-
-const START: Track = { next: 1, prev: 0, agentPath: [], turn: undefined, run: undefined };
 
 /** Makes {@link SessionPlaces}. Cost of a look-up: one read of the session. */
 export function createSessionPlaces(ledger: Pick<Ledger, 'read'>): SessionPlaces {
-  const tracks = new Map<string, Track>();
-
-  const known = ({ session, seq }: LedgerRecord): Track | undefined => {
-    const track = tracks.get(session);
-    if (track?.next === seq) return track;
-    return seq === 1 ? START : undefined;
-  };
+  const tracks = createTracks();
 
   const lookUp = async ({ session, seq }: LedgerRecord): Promise<Track> => {
-    let track = START;
+    const track = newTrack();
     for (const earlier of await ledger.read(session)) {
       if (earlier.seq >= seq) break;
-      track = follow(track, earlier, isObserved(earlier.type));
+      follow(track, earlier, isObserved(earlier.type));
     }
     return track;
   };
 
-  const placeAfter = (before: Track, record: LedgerRecord, isEvent: boolean): SessionPlace => {
-    const after = follow(before, record, isEvent);
-    remember(tracks, record.session, after);
+  const placeAfter = (track: Track, record: LedgerRecord, isEvent: boolean): SessionPlace => {
+    const { prev } = track;
+    follow(track, record, isEvent);
     return {
-      prev: before.prev,
-      agentPath: after.agentPath.length > 0 ? after.agentPath : [record.agent],
-      run: record.turn !== undefined && record.turn === after.turn ? after.run : undefined,
+      prev,
+      agentPath: track.agentPath.length > 0 ? track.agentPath : [record.agent],
+      run: record.turn !== undefined && record.turn === track.turn ? track.run : undefined,
     };
   };
 
   return {
     at(record, isEvent) {
-      const before = known(record);
-      if (before !== undefined) return placeAfter(before, record, isEvent);
-      return lookUp(record).then((track) => placeAfter(track, record, isEvent));
+      const { session, seq } = record;
+      const known = tracks.find(session);
+      if (known?.next === seq) return placeAfter(known, record, isEvent);
+      if (seq === 1) return placeAfter(tracks.keep(session, newTrack()), record, isEvent);
+      return lookUp(record).then((track) => placeAfter(tracks.keep(session, track), record, isEvent));
     },
   };
 }
 
-function follow(track: Track, record: LedgerRecord, isEvent: boolean): Track {
-  const next = { ...track, next: record.seq + 1, prev: isEvent ? record.seq : track.prev };
-  switch (record.type) {
-    case 'session.opened':
-      return { ...next, agentPath: record.data.agentPath };
-    case 'turn.opened':
-    case 'turn.resumed':
-      return { ...next, turn: record.turn, run: record.data.run };
-    default:
-      return next;
+function newTrack(): Track {
+  return { next: 1, prev: 0, agentPath: [], turn: undefined, run: undefined };
+}
+
+function follow(track: Track, record: LedgerRecord, isEvent: boolean): void {
+  track.next = record.seq + 1;
+  if (isEvent) track.prev = record.seq;
+  if (record.type === 'session.opened') {
+    track.agentPath = record.data.agentPath;
+  } else if (record.type === 'turn.opened' || record.type === 'turn.resumed') {
+    track.turn = record.turn;
+    track.run = record.data.run;
   }
 }
 
-/** Keeps the sessions that moved last. */
-function remember(tracks: Map<string, Track>, session: string, track: Track): void {
-  tracks.delete(session);
-  tracks.set(session, track);
-  if (tracks.size <= MAX_SESSIONS) return;
-  for (const oldest of tracks.keys()) {
-    tracks.delete(oldest);
-    return;
-  }
+/** Keeps the sessions that moved last, roughly: to put one in its order for each of its records would cost more. */
+function createTracks() {
+  let young = new Map<string, Track>();
+  let old = young;
+  const keep = (session: string, track: Track): Track => {
+    if (young.size >= MAX_SESSIONS) {
+      old = young;
+      young = new Map();
+    }
+    young.set(session, track);
+    return track;
+  };
+  return {
+    keep,
+    find(session: string): Track | undefined {
+      const known = young.get(session);
+      if (known !== undefined) return known;
+      const older = old.get(session);
+      return older === undefined ? undefined : keep(session, older);
+    },
+  };
 }

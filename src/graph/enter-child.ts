@@ -97,6 +97,7 @@ export async function enterChild(
   const timeout = new AbortController();
   const timer = createPausableTimer(scope.parts.clock, node.timeoutMs, () => timeout.abort());
   const place = createPlace(scope, work, timer);
+  const stop = signalOf(scope, work);
   const request = {
     sessionId: child.session,
     input: child.input,
@@ -104,7 +105,7 @@ export async function enterChild(
     lineage: childLineage(ancestorOf(scope), target.kind === 'swarm' ? target.supervisor : target),
     run: scope.run,
     boundTools: scope.boundTools,
-    signal: AbortSignal.any([signalOf(scope, work), timeout.signal]),
+    signal: node.timeoutMs === undefined ? stop : AbortSignal.any([stop, timeout.signal]),
     stopCause: () => causeBelow(scope.stop.cause),
     decide: scope.decide,
     watch: { opened: teller(scope, child.session, target.name), waiting: place.waiting },

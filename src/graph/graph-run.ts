@@ -230,7 +230,7 @@ export class GraphRun {
     for (const work of schedule.works.values()) {
       if (work.inputClass !== 'failed') continue;
       const node = values.nodeOf(work);
-      if (work.itemOf !== undefined) mapStops.get(work.itemOf.of.work)?.abort();
+      if (work.itemOf !== undefined) mapStops.get(work.itemOf.of.work)?.own.abort();
       else if (node !== undefined && !graph.shape.contained.has(node.name)) {
         stop.stop({ type: 'failed', failure: values.errorOf(work) });
         return;

@@ -42,7 +42,7 @@ export interface GraphScope {
   readonly machine: Lifecycle<'graph-supervisor'>;
   readonly changes: ChangeSignal;
   /** Aborts the items of a map one of which failed. */
-  readonly mapStops: Map<string, AbortController>;
+  readonly mapStops: Map<string, MapStop>;
   /** What waits for somebody outside, and ends the run as paused when nothing else is at work. */
   readonly parked: ParkedWork[];
   /** Works below which somebody waits for a person. */
@@ -105,11 +105,20 @@ export async function commitFacts(scope: GraphScope, facts: readonly TurnRecord[
   scope.changes.tell();
 }
 
+/** What stops the items of one map: `own`, or the stop of the run with it. One for all of them. */
+export interface MapStop {
+  readonly own: AbortController;
+  readonly either: AbortSignal;
+}
+
 /** The signal of one work: the run's stop, or that of the map it is an item of. */
 export function signalOf(scope: GraphScope, work: WorkState): AbortSignal {
   const { itemOf } = work;
   if (itemOf === undefined) return scope.stop.signal;
-  const map = scope.mapStops.get(itemOf.of.work) ?? new AbortController();
-  scope.mapStops.set(itemOf.of.work, map);
-  return AbortSignal.any([scope.stop.signal, map.signal]);
+  const known = scope.mapStops.get(itemOf.of.work);
+  if (known !== undefined) return known.either;
+  const own = new AbortController();
+  const either = AbortSignal.any([scope.stop.signal, own.signal]);
+  scope.mapStops.set(itemOf.of.work, { own, either });
+  return either;
 }

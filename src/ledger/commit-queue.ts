@@ -25,6 +25,8 @@ export type WriteOutcome<K extends WriteKind> =
   | { readonly type: 'done'; readonly result: WriteResults[K] }
   | { readonly type: 'failed'; readonly cause: SwarmError };
 
+const YOUNG_GENERATION_MB = 6;
+
 const MESSAGE_KINDS: ReadonlySet<WriteKind> = new Set(['post', 'reply', 'withdraw']);
 
 interface Pending extends WriteMessage {
@@ -59,7 +61,7 @@ export class CommitQueue {
   #waiting: Pending[] = [];
   #sent: readonly Pending[] = [];
   #thread: Worker | undefined;
-  #timer: unknown;
+  #timer: NodeJS.Timeout | undefined;
   #flushing = false;
   /** Whether the last group was committed quickly. */
   #isQuick = true;
@@ -90,7 +92,8 @@ export class CommitQueue {
         settle: (outcome) => resolve(outcome as WriteOutcome<K>),
       });
       this.#armTimer();
-      if (this.#isQuick && this.#waiting.length >= EARLY_WRITES) this.#flush();
+      if (operation.kind === 'release') this.#flushLater();
+      else if (this.#isQuick && this.#waiting.length >= EARLY_WRITES) this.#flush();
       else this.#flushSoon();
     });
   }
@@ -102,6 +105,7 @@ export class CommitQueue {
         this.#onIdle = resolve;
       });
     }
+    clearTimeout(this.#timer);
     const thread = this.#thread;
     this.#thread = undefined;
     if (thread !== undefined) await endThread(thread, this.#options.commitMs);
@@ -115,6 +119,11 @@ export class CommitQueue {
       this.#flushing = false;
       this.#flush();
     });
+  }
+
+  /** Nobody goes on by it: it waits a little for a write that needs a commit, as the next session mostly begins at once. */
+  #flushLater(): void {
+    setImmediate(() => this.#flush());
   }
 
   #flush(): void {
@@ -135,6 +144,8 @@ export class CommitQueue {
       // Node 22 would warn of node:sqlite once more than it does in the thread of the host.
       execArgv: ['--disable-warning=ExperimentalWarning'],
       name: 'swarmwright-ledger',
+      // What it allocates is gone after each group; by itself it would take as much for it as the host.
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
     });
     thread.on('message', (message: FromWriter) => this.#receive(thread, message));
     thread.on('error', (cause) => this.#lose(thread, cause));
@@ -184,13 +195,19 @@ export class CommitQueue {
     this.#settled();
   }
 
-  /** One timer, for the oldest write. It keeps the process alive: somebody waits for that write. */
+  /**
+   * One timer, for the oldest write. It keeps the process alive: somebody waits for that write. When it is answered the
+   * timer is only let go of, and may then come too early for the next, which costs less than a timer for each.
+   */
   #armTimer(): void {
-    if (this.#timer !== undefined) return;
+    if (this.#timer !== undefined) {
+      this.#timer.ref();
+      return;
+    }
     const oldest = this.#sent.find((pending) => !pending.settled) ?? this.#waiting[0];
     if (oldest === undefined) return;
     const delayMs = Math.max(0, oldest.deadlineMs - this.#clock.monotonicMs());
-    this.#timer = this.#clock.setTimeout(() => this.#expire(), Math.min(delayMs, 2 ** 31 - 1));
+    this.#timer = setTimeout(() => this.#expire(), Math.min(delayMs, 2 ** 31 - 1));
   }
 
   #expire(): void {
@@ -210,8 +227,7 @@ export class CommitQueue {
       this.#armTimer();
       return;
     }
-    this.#clock.clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#timer?.unref();
     this.#onIdle?.();
   }
 }

@@ -44,7 +44,11 @@ export interface SessionLogOptions {
 export function createSessionLog(writer: LedgerWriter, options: SessionLogOptions = {}): SessionLog {
   const pending: PendingCommit[] = [];
   const dead = new AbortController();
-  const lost = AbortSignal.any([writer.lost, dead.signal]);
+  const lost = dead.signal;
+  const onLost = () => dead.abort(writer.lost.reason);
+  if (writer.lost.aborted) onLost();
+  // A combined signal would be kept account of for as long as both live, which every open session pays for.
+  else writer.lost.addEventListener('abort', onLost, { once: true });
   let pumping: Promise<void> | undefined;
 
   async function pump(): Promise<void> {

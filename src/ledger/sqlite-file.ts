@@ -146,7 +146,7 @@ export function openForWriting(path: string, busyMs: number): DatabaseSync {
     PRAGMA busy_timeout = ${Math.min(busyMs, 2 ** 31 - 1)};
     PRAGMA synchronous = FULL;
     PRAGMA wal_autocheckpoint = 0;
-    PRAGMA cache_size = -16000;
+    PRAGMA cache_size = -4000;
     ${CURSORS};
   `;
   return connect(path, false, settings);

@@ -52,12 +52,13 @@ export class SqliteHeads {
     this.#statements = Object.fromEntries(prepared) as Statements;
   }
 
-  /** Call it first in each transaction. */
-  refresh(): void {
+  /** Call it first in each transaction. True where another connection committed since the last one. */
+  refresh(): boolean {
     const version = numberIn(this.#statements.dataVersion.get() ?? {}, 'data_version');
-    if (version === this.#dataVersion && this.#kept.size <= MAX_KEPT) return;
+    const isForeign = version !== this.#dataVersion;
+    if (isForeign || this.#kept.size > MAX_KEPT) this.#kept.clear();
     this.#dataVersion = version;
-    this.#kept.clear();
+    return isForeign;
   }
 
   stateOf(sid: number): StreamState & HeadPlace {

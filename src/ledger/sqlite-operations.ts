@@ -101,7 +101,7 @@ export class SqliteOperations {
   readonly #path: string;
   readonly #statements: Statements;
   readonly #heads: SqliteHeads;
-  /** Position of the newest event; read anew in each transaction, as other processes append, too. */
+  /** Position of the newest event; read anew where other processes may have appended. */
   #newestEvent = 0;
 
   constructor(database: DatabaseSync, path: string) {
@@ -114,14 +114,17 @@ export class SqliteOperations {
 
   /** Throws what SQLite throws; then it is unknown what is stored, and the connection is to be given up. */
   runGroup(group: readonly WriteMessage[]): readonly WriteResult[] {
-    const { begin, commit, newestEvent } = this.#statements;
+    const { begin, commit } = this.#statements;
     begin.run();
-    this.#heads.refresh();
-    const newest = newestEvent.get();
-    this.#newestEvent = newest === undefined ? 0 : numberIn(newest, 'pos');
+    if (this.#heads.refresh()) this.#newestEvent = this.#findNewest();
     const results = group.map((message) => this.#run(message));
     commit.run();
     return results;
+  }
+
+  #findNewest(): number {
+    const row = this.#statements.newestEvent.get();
+    return row === undefined ? 0 : numberIn(row, 'pos');
   }
 
   #run({ request, texts }: WriteMessage): WriteResult {

@@ -29,7 +29,11 @@ const IN_ORDER = 'ORDER BY e.pos LIMIT ?';
 
 const SQL = {
   head: 'SELECT epoch, seq, hash, pos, sid FROM heads JOIN sessions USING (sid) WHERE session = ? AND seq > 0',
-  event: 'SELECT sid, seq, prior, hash, body FROM events WHERE pos = ?',
+  /** From a position back along the links of a session, down to a sequence; at most a slice of them. */
+  back: `WITH RECURSIVE chain (pos, chars) AS (
+      SELECT ?, 0 UNION ALL SELECT e.prior, chars + length(e.body) FROM chain JOIN events e USING (pos)
+        WHERE e.seq > ? AND chars + length(e.body) < ${SLICE_CHARS} LIMIT ${SLICE_ROWS})
+    SELECT e.pos, e.sid, e.seq, e.prior, e.hash, e.body FROM chain CROSS JOIN events e USING (pos)`,
   tail: `${TAIL} ${IN_ORDER}`,
   // By way of the session the planner would read all of the file: the plus keeps it to the positions.
   tailOfSession: `${TAIL} AND +e.sid = (SELECT sid FROM sessions WHERE session = ?) ${IN_ORDER}`,
@@ -58,6 +62,12 @@ interface LinkedRow {
   readonly seq: number;
   readonly hash: string;
   readonly text: string;
+}
+
+/** What a link says of the row it leads to. */
+interface RowLink {
+  readonly seq: number;
+  readonly pos: number;
 }
 
 type Verified = Pick<Head, 'seq' | 'hash'>;
@@ -256,20 +266,19 @@ export class SqliteReader {
     isOpen: () => void,
   ): Promise<LinkedRow[]> {
     const rows: LinkedRow[] = [];
-    const slice = new Slice();
-    let { seq, pos } = anchor;
-    for (; seq >= Math.max(1, downTo); seq -= 1) {
-      const row = this.#ask(() => this.#statements.event.get(pos));
-      if (row === undefined) throw found(session, seq, 'no row');
-      const link = { seq: numberIn(row, 'seq'), hash: textIn(row, 'hash'), text: textIn(row, 'body') };
-      if (link.seq !== seq || numberIn(row, 'sid') !== anchor.sid) {
-        throw found(session, seq, `a row of another place (${numberIn(row, 'sid')}:${link.seq})`);
+    const least = Math.max(1, downTo);
+    let { pos } = anchor;
+    while (anchor.seq - rows.length >= least) {
+      const seq = anchor.seq - rows.length;
+      const page = this.#ask(() => this.#statements.back.all(pos, least));
+      if (page.length === 0) throw found(session, seq, 'no row');
+      for (const row of page) {
+        rows.push(linkedRow(row, { session, anchor, seq: anchor.seq - rows.length, pos }));
+        pos = numberIn(row, 'prior');
       }
-      if (seq === anchor.seq && link.hash !== anchor.hash)
-        throw found(session, seq, 'another hash than the head');
-      rows.push(link);
-      pos = numberIn(row, 'prior');
-      if (await slice.pauseAfter(link.text)) isOpen();
+      if (seq - page.length < least) break;
+      await setImmediate();
+      isOpen();
     }
     if (downTo === 0) rows.push({ seq: 0, hash: GENESIS_HASH, text: '' });
     return rows;
@@ -282,6 +291,20 @@ export class SqliteReader {
       throw sqliteFault(cause, `${this.#path} cannot be read`);
     }
   }
+}
+
+/** A row that was reached by a link, if it is the one that the link means. */
+function linkedRow(
+  row: SqliteRow,
+  { session, anchor, seq, pos }: { readonly session: string; readonly anchor: Anchor } & RowLink,
+): LinkedRow {
+  const link = { seq: numberIn(row, 'seq'), hash: textIn(row, 'hash'), text: textIn(row, 'body') };
+  if (link.seq !== seq || numberIn(row, 'pos') !== pos || numberIn(row, 'sid') !== anchor.sid) {
+    throw found(session, seq, `a row of another place (${numberIn(row, 'sid')}:${link.seq})`);
+  }
+  if (seq === anchor.seq && link.hash !== anchor.hash)
+    throw found(session, seq, 'another hash than the head');
+  return link;
 }
 
 /** Lets other work in after so many rows or characters. */

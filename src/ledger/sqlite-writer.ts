@@ -23,6 +23,8 @@ export type FromWriter =
 
 /** Pages in the log that were not written back, from which on they are. */
 const CHECKPOINT_PAGES = 4_000;
+/** Groups between two looks at the log, which is a read of its own. One group is at most some 300 pages. */
+const GROUPS_PER_LOOK = 4;
 
 interface Writer {
   readonly database: DatabaseSync;
@@ -33,6 +35,7 @@ interface Writer {
 // The shape is given by who starts the thread.
 const { path, busyMs } = workerData as WriterThreadData;
 let writer: Writer | undefined;
+let groups = 0;
 
 parentPort?.on('message', (message: ToWriter) => {
   try {
@@ -48,7 +51,8 @@ function runGroup(group: string): void {
   const begun = performance.now();
   const results = encodeResults(writer.operations.runGroup(decodeGroup(group)));
   answer({ type: 'done', results, commitMs: performance.now() - begun });
-  checkpoint(writer);
+  groups += 1;
+  if (groups % GROUPS_PER_LOOK === 0) checkpoint(writer);
 }
 
 function open(): Writer {

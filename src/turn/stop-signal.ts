@@ -37,8 +37,9 @@ export interface StopSignal {
 
 export function createStopSignal(onStop: (cause: StopCause) => void, onAfterStep: () => void): StopSignal {
   const controller = new AbortController();
-  const afterStep = new AbortController();
-  const pauses = new AbortController();
+  // Made for who waits for them: most turns have neither.
+  let afterStep: AbortController | undefined;
+  let pauses: AbortController | undefined;
   let cause: StopCause | undefined;
   let sealed = false;
   return {
@@ -47,13 +48,19 @@ export function createStopSignal(onStop: (cause: StopCause) => void, onAfterStep
       return cause;
     },
     get afterStep() {
-      return afterStep.signal.aborted;
+      return afterStep?.signal.aborted === true;
     },
-    afterStepSignal: afterStep.signal,
+    get afterStepSignal() {
+      afterStep ??= new AbortController();
+      return afterStep.signal;
+    },
     get pauses() {
-      return pauses.signal.aborted;
+      return pauses?.signal.aborted === true;
     },
-    pausesSignal: pauses.signal,
+    get pausesSignal() {
+      pauses ??= new AbortController();
+      return pauses.signal;
+    },
     stop(next) {
       if (sealed) return;
       if (cause !== undefined && RANK[next.type] <= RANK[cause.type]) return;
@@ -62,11 +69,13 @@ export function createStopSignal(onStop: (cause: StopCause) => void, onAfterStep
       controller.abort(new DOMException(`turn ${next.type}`, 'AbortError'));
     },
     stopAfterStep() {
-      if (afterStep.signal.aborted) return;
+      if (afterStep?.signal.aborted === true) return;
       onAfterStep();
+      afterStep ??= new AbortController();
       afterStep.abort();
     },
     pauseAfterStep() {
+      pauses ??= new AbortController();
       pauses.abort();
     },
     get sealed() {
