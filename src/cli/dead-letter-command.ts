@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { DeadLetter, DeadLetters } from '../nats/dead-letters.ts';
+import type { QueueEntry } from '../nats/queue-entry.ts';
 import { count } from './amounts.ts';
 import type { Cli } from './cli.ts';
 import { EXIT } from './exit-code.ts';
@@ -28,9 +29,9 @@ Examples:
   $ swarmwright nats dead-letters --json | jq -r 'select(.reason == "unknown-agent") | .sequence'
 
 Lists turns that workers gave up, oldest first: their number, when, where from and why, pool, session, run, and how
-often they were handed out. With a number, shows that one whole. --requeue puts it back into its queue: with the run it
-had, or with a new one where it was given up as poison, because that run was closed then. Ends with 1 where there is no
-such letter, and where another turn of its session is in the queue.`;
+often they were handed out. With a number, shows that one whole. --requeue puts it back into its queue, as a run of its
+own: whoever gave the first one was told that it failed. Ends with 1 where there is no such letter, and where another turn
+of its session is in the queue.`;
 
 /** Adds `dead-letters [NUMBER]` to `nats`. */
 export function addDeadLetterCommand(nats: Command, cli: Cli, server: string): void {
@@ -81,8 +82,7 @@ async function list(cli: Cli, letters: DeadLetters, { json }: DeadLetterOptions)
 }
 
 function letterLine({ sequence, time, source, reason, message, deliveries, queued }: DeadLetter): Line {
-  const turn = queued?.turn;
-  const place = turn === undefined ? '' : `  ${queued?.pool} ${turn.session} ${turn.run} ${turn.target}`;
+  const place = queued === undefined ? '' : `  ${queued.pool} ${entryWords(queued.entry)}`;
   const times = deliveries === undefined ? '' : `  handed out ${count(deliveries, 'time')}`;
   return [
     span(`${sequence}`.padEnd(6), 'bold'),
@@ -91,6 +91,12 @@ function letterLine({ sequence, time, source, reason, message, deliveries, queue
     span(place),
     span(`${times}  ${message}`, 'dim'),
   ];
+}
+
+function entryWords(entry: QueueEntry): string {
+  return 'kind' in entry
+    ? `${entry.session} to take up: ${entry.cause}`
+    : `${entry.session} ${entry.run} ${entry.target}`;
 }
 
 async function look(
@@ -114,12 +120,16 @@ async function look(
 
 async function putBack(cli: Cli, letters: DeadLetters, letter: DeadLetter): Promise<void> {
   const result = await letters.requeue(letter);
-  if (result.type === 'requeued') return cli.out.say(`queued again as ${result.run}`);
+  if (result.type === 'requeued') {
+    return cli.out.say(result.run === undefined ? 'queued again' : `queued again as ${result.run}`);
+  }
   cli.exitCode = EXIT.failed;
   await cli.err.say('another turn of its session is in the queue; the letter stays');
 }
 
 function wholeLetter({ sequence, time, source, reason, message, deliveries, body, queued }: DeadLetter) {
+  const entry = queued?.entry;
+  const turn = entry === undefined || 'kind' in entry ? undefined : entry;
   const said: readonly (readonly [string, string | undefined])[] = [
     ['time', time],
     ['source', source],
@@ -127,20 +137,20 @@ function wholeLetter({ sequence, time, source, reason, message, deliveries, body
     ['message', message],
     ['handed out', deliveries === undefined ? undefined : count(deliveries, 'time')],
     ['pool', queued?.pool],
-    ['session', queued?.turn.session],
-    ['run', queued?.turn.run],
-    ['agent', queued?.turn.target],
+    ['session', entry?.session],
+    ['run', turn?.run],
+    ['agent', turn?.target],
   ];
   const head = said.flatMap(([name, value]): readonly Line[] =>
     value === undefined ? [] : [[span(`${name}: `.padEnd(12), 'dim'), span(value)]],
   );
-  const input = queued?.turn.input ?? body;
+  const input = turn?.input ?? body;
   const text = typeof input === 'string' ? input : JSON.stringify(input, null, 2);
   const lines = shownLines(text).map((line): Line => [{ text: line, style: 'plain' }]);
   return [
     textLine(`dead letter ${sequence}`, 'bold'),
     ...head,
-    textLine(queued === undefined ? 'body:' : 'input:', 'dim'),
+    textLine(turn === undefined ? 'body:' : 'input:', 'dim'),
     ...lines,
   ];
 }

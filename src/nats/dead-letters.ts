@@ -4,14 +4,9 @@ import { SwarmError } from '../errors.ts';
 import type { NatsClient } from './client.ts';
 import { askJetStream, FAULT, readJson, rejection } from './jet-stream-api.ts';
 import { DEAD_LETTER_STREAM } from './ledger-streams.ts';
+import { type QueueEntry, queueEntrySchema } from './queue-entry.ts';
 import type { SubjectOptions } from './subjects.ts';
-import {
-  createQueueSubjects,
-  type QueuedTurn,
-  type QueueSubjects,
-  queuedTurnSchema,
-  storeTurn,
-} from './work-queue.ts';
+import { createQueueSubjects, type QueueSubjects, storeTurn } from './work-queue.ts';
 
 /** Something that no worker could bring to an end. All of its texts are those of whoever wrote it. */
 export interface DeadLetter {
@@ -28,14 +23,16 @@ export interface DeadLetter {
   readonly deliveries: number | undefined;
   /** What was in the queue, as it was there. */
   readonly body: string;
-  /** The turn in it, and the queue it was in; undefined for what is no turn of this namespace. */
-  readonly queued: { readonly subject: string; readonly pool: string; readonly turn: QueuedTurn } | undefined;
+  /** What was to be done, and the queue it was in; undefined for what is no entry of a queue of this namespace. */
+  readonly queued:
+    | { readonly subject: string; readonly pool: string; readonly entry: QueueEntry }
+    | undefined;
 }
 
 /** What became of an attempt to put a dead letter back into its queue. */
 export type Requeued =
-  /** `run`: that of the turn now. */
-  | { readonly type: 'requeued'; readonly run: string }
+  /** `run`: the new one of a turn. A session that is to be taken up goes on with the run it has. */
+  | { readonly type: 'requeued'; readonly run: string | undefined }
   /** Another turn of the session waits or is being worked on; the letter stays. */
   | { readonly type: 'busy' };
 
@@ -58,9 +55,9 @@ export interface DeadLetters {
   /** Undefined where there is none at that place. */
   read(sequence: number): Promise<DeadLetter | undefined>;
   /**
-   * Puts the turn back where it was and drops the letter. A turn that was given up because it killed its workers was
-   * closed: it goes back as a run of its own. Doing it again after a fault is safe.
-   * @throws SwarmError 'invalid-input' for a letter that holds no turn
+   * Puts it back where it was and drops the letter. Whoever gave the run of a turn was told that it failed, so it goes
+   * back as another run. Doing it again after a fault is safe.
+   * @throws SwarmError 'invalid-input' for a letter that holds no entry
    */
   requeue(letter: DeadLetter): Promise<Requeued>;
   drop(letter: DeadLetter): Promise<void>;
@@ -93,12 +90,11 @@ export function openDeadLetters(client: NatsClient, options: SubjectOptions): De
       return letter?.sequence === sequence ? letter : undefined;
     },
     async requeue(letter) {
-      const { queued, run, messageId } = backInQueue(letter);
-      const turn = { ...queued.turn, run };
-      const { type } = await storeTurn(client, { subject: queued.subject, turn, messageId });
+      const { turn, ...place } = backInQueue(letter);
+      const { type } = await storeTurn(client, { turn, ...place });
       if (type === 'busy') return { type };
       await drop(letter);
-      return { type: 'requeued', run };
+      return { type: 'requeued', run: 'run' in turn ? turn.run : undefined };
     },
     drop,
   };
@@ -128,26 +124,26 @@ function letterFrom(answer: object, subjects: QueueSubjects): DeadLetter {
   return { ...common, message, deliveries, body, queued: queuedIn(parsed.data, subjects) };
 }
 
-/** The turn of a letter. It is put back where the letter says it was, so that has to be a queue of its session. */
+/** What a letter is about. It is put back where the letter says it was, so that has to be a queue of its session. */
 function queuedIn({ subject = '', body }: z.infer<typeof letterSchema>, subjects: QueueSubjects) {
-  const turn = queuedTurnSchema.safeParse(readJson(Buffer.from(body, 'utf8')));
-  const { pool, session } = subjects.parseTurn(subject) ?? {};
-  if (!turn.success || pool === undefined || session !== turn.data.session) return undefined;
-  return { subject, pool, turn: turn.data };
+  const entry = queueEntrySchema.safeParse(readJson(Buffer.from(body, 'utf8')));
+  const { pool, session } = subjects.parseEntry(subject) ?? {};
+  if (!entry.success || pool === undefined || session !== entry.data.session) return undefined;
+  return { subject, pool, entry: entry.data };
 }
 
-function backInQueue({ sequence, reason, queued }: DeadLetter) {
+function backInQueue({ sequence, queued }: DeadLetter) {
   if (queued === undefined) {
-    throw new SwarmError('invalid-input', `dead letter ${sequence} holds no turn that could be queued`);
+    throw new SwarmError('invalid-input', `dead letter ${sequence} holds nothing that could be queued`);
   }
-  const { turn, subject } = queued;
-  const run = reason === 'poison' ? anotherRunOf(turn.run, sequence) : turn.run;
+  const { subject } = queued;
+  const turn = 'kind' in queued.entry ? queued.entry : anotherRun(queued.entry, sequence);
   // Not the id it was queued by at first: the server may know that one still, and would store nothing.
-  return { queued, run, messageId: `${subject}:${run}:${sequence}` };
+  return { subject, turn, messageId: `${subject}:dead-${sequence}` };
 }
 
 /** The same for the same letter, so that two attempts are one run. */
-function anotherRunOf(run: string, sequence: number): string {
-  const digest = createHash('sha256').update(`${run}\n${sequence}`).digest('hex');
-  return `r-${digest.slice(0, 26)}`;
+function anotherRun<Turn extends { readonly run: string }>(turn: Turn, sequence: number) {
+  const digest = createHash('sha256').update(`${turn.run}\n${sequence}`).digest('hex');
+  return { ...turn, run: `r-${digest.slice(0, 26)}` };
 }

@@ -44,7 +44,7 @@ export interface QueueSubjects {
   /** Of a request to take a session up: one waits for each reason. */
   wake(pool: string, session: string, cause: string): string;
   /** Pool and session of a subject of this queue; a token that is a hash of a longer text stays one. */
-  parseTurn(subject: string): { readonly pool: string; readonly session: string } | undefined;
+  parseEntry(subject: string): { readonly pool: string; readonly session: string } | undefined;
   /** `source` is what a dead letter came from, `reason` a word for why. */
   deadLetter(source: string, reason: string): string;
   deadLetters(): string;
@@ -66,9 +66,10 @@ export function createQueueSubjects(options: SubjectOptions): QueueSubjects {
     // No token that is encoded holds a `=w`, so it is never that of a turn.
     wake: (pool, session, cause) =>
       `${base}.q.turn.${encodeToken(pool)}.${encodeToken(session)}=w${shortHash(cause)}`,
-    parseTurn(subject) {
-      const [pool, session] = pairUnder('q.turn', subject) ?? [];
-      return pool === undefined || session === undefined ? undefined : { pool, session };
+    parseEntry(subject) {
+      const [pool, token] = pairUnder('q.turn', subject) ?? [];
+      if (pool === undefined || token === undefined) return undefined;
+      return { pool, session: token.split('=w')[0] ?? token };
     },
     deadLetter: (source, reason) => `${base}.dlq.${encodeToken(source)}.${encodeToken(reason)}`,
     deadLetters: () => `${base}.dlq.*.*`,
@@ -120,7 +121,7 @@ export async function enqueueTurn(client: NatsClient, options: EnqueueOptions): 
 }
 
 /**
- * Stores a turn in the queue. The server takes a second message of the same id within two minutes for a repetition.
+ * Stores a turn in the queue, or what takes one up. The server takes a second message of the same id within two minutes for a repetition.
  * @throws SwarmError 'nats-unavailable', 'nats-rejected'
  */
 export async function storeTurn(
@@ -131,7 +132,7 @@ export async function storeTurn(
     messageId,
   }: {
     readonly subject: string;
-    readonly turn: z.input<typeof queuedTurnSchema>;
+    readonly turn: { readonly session: string };
     readonly messageId: string;
   },
 ): Promise<Enqueued> {
