@@ -89,7 +89,7 @@ export function envelopeOf(type: DurableEventType, record: LedgerRecord, place: 
   const { parent, turn, step, call, cause } = record;
   const { run, cursor } = place;
   const { kind, name } = splitType(type);
-  const head: { -readonly [K in keyof Head]: Head[K] } = {
+  const head: { -readonly [K in keyof Head]?: Head[K] } = {
     v: ENVELOPE_VERSION,
     id: record.id,
     type,
@@ -98,21 +98,22 @@ export function envelopeOf(type: DurableEventType, record: LedgerRecord, place: 
     tv: 1,
     session: record.session,
     root: record.root,
-    agent: record.agent,
-    agentPath: place.agentPath,
-    seq: record.seq,
-    prev: place.prev,
-    epoch: record.epoch,
-    ts: new Date(record.at).toISOString(),
   };
   if (parent !== undefined) head.parent = parent;
+  head.agent = record.agent;
+  head.agentPath = place.agentPath;
   if (run !== undefined) head.run = run;
   if (turn !== undefined) head.turn = turn;
   if (step !== undefined) head.step = step;
   if (call !== undefined) head.call = call;
+  head.seq = record.seq;
+  head.prev = place.prev;
+  head.epoch = record.epoch;
+  head.ts = new Date(record.at).toISOString();
   if (cause !== undefined) head.cause = cause;
   if (cursor !== undefined) head.cursor = cursor;
-  return head;
+  // Set one by one, as what may be absent stands between: an event is written in this order.
+  return head as Head;
 }
 
 /** `kind` and `name` of a type. */

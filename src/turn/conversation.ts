@@ -112,31 +112,42 @@ class Fold {
 
   async add(records: readonly LedgerRecord[]): Promise<void> {
     for (const record of records) {
-      await this.#addOne(record);
+      // Most records are whole: nothing is waited for.
+      if (mayLieOutside(record)) await this.#load(record);
+      else this.#take(record);
+      this.#closeStep(record);
       this.last = record;
     }
   }
 
-  async #addOne(record: LedgerRecord): Promise<void> {
+  async #load(record: OutsideRecord): Promise<void> {
     switch (record.type) {
-      case 'turn.opened':
-        this.#push(record, 'input', {
-          role: 'user',
-          content: await loadParts(record.data.input, this.#ledger),
-        });
+      case 'turn.opened': {
+        const content = await loadParts(record.data.input, this.#ledger);
+        this.#push(record, 'input', { role: 'user', content });
         break;
+      }
+      case 'tool.called':
+        await this.#addCall(record);
+        break;
+      case 'tool.settled':
+        this.#addResult(record, await loadOutput(record.data.output, this.#ledger));
+        break;
+    }
+  }
+
+  #take(record: LedgerRecord): void {
+    switch (record.type) {
       case 'assistant.message':
         if (record.data.partial === true) this.#partial = record;
         else this.#open = { message: record, calls: [] };
         break;
-      case 'tool.called':
-        await this.#addCall(record);
-        break;
       case 'tool.refused':
         this.#addResult(record, { type: 'error', text: record.data.text });
         break;
-      case 'tool.settled':
-        this.#addResult(record, await loadOutput(record.data.output, this.#ledger));
+      case 'step.closed':
+        this.#endAttempts(record);
+        if (this.#open !== undefined) this.#open.closed = true;
         break;
       case 'compaction.committed':
         this.#fold(record);
@@ -156,9 +167,6 @@ class Fold {
       default:
         break;
     }
-    if (record.type === 'step.closed') this.#endAttempts(record);
-    if (record.type === 'step.closed' && this.#open !== undefined) this.#open.closed = true;
-    this.#closeStep(record);
   }
 
   /** What an attempt had shown stands for the answer only where no attempt brought a whole one. */
@@ -225,6 +233,13 @@ class Fold {
     }
     this.#open = undefined;
   }
+}
+
+/** A record whose content may lie in an artifact. */
+type OutsideRecord = RecordOf<'turn.opened'> | RecordOf<'tool.called'> | RecordOf<'tool.settled'>;
+
+function mayLieOutside(record: LedgerRecord): record is OutsideRecord {
+  return record.type === 'turn.opened' || record.type === 'tool.called' || record.type === 'tool.settled';
 }
 
 /** Partial thinking has no signature and no answer after it; only text that was shown is worth keeping. */
