@@ -1,4 +1,4 @@
-import type { Failure, NewRecord } from '../ledger/records.ts';
+import type { Failure, LedgerRecord, NewRecord } from '../ledger/records.ts';
 import type { ActiveRun } from './active-run.ts';
 import type { AnyAgent } from './define-agent.ts';
 import type { RunResult } from './run-result.ts';
@@ -130,7 +130,10 @@ export class RecordedRun {
     const above = parent === undefined ? {} : { parent: parent.session };
     const identity = { session, root: parent?.root ?? session, agent: name, ...above };
     await withSession({ registry, ledger: Promise.resolve(ledger) }, identity, {
-      between: async ({ log }) => void (await log.commit([fact])),
+      // Whoever else was asked to see to it may have told meanwhile.
+      between: async ({ log }) => {
+        if (!wasTold(await ledger.read(session), fact)) await log.commit([fact]);
+      },
     });
   }
 
@@ -146,4 +149,11 @@ export class RecordedRun {
     }
     return settledFact(result, { ...ids, isGraph: agent === undefined }, ledger);
   }
+}
+
+/** Whether the last that was told of a run is its end, told to the same one. */
+function wasTold(records: readonly LedgerRecord[], { type, data }: NewRecord): boolean {
+  const told = records.findLast((record) => record.type === 'run.settled');
+  if (type !== 'run.settled' || told?.type !== 'run.settled') return false;
+  return told.data.status !== 'paused' && told.data.run === data.run && told.data.by === data.by;
 }

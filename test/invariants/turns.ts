@@ -29,9 +29,11 @@ export function ends(records: readonly LedgerRecord[]): readonly string[] {
   for (const one of records) {
     if (one.type === 'turn.closed') last = one;
     if (one.type !== 'run.settled' || one.data.status === 'paused') continue;
-    const { run, status } = one.data;
-    if (told.has(run)) broken.push(`I4 at ${one.seq}: the end of ${run} is told twice`);
-    told.add(run);
+    const { run, by = run, status } = one.data;
+    // Whoever took it up is told too.
+    const answer = `${run} ${by}`;
+    if (told.has(answer)) broken.push(`I4 at ${one.seq}: the end of ${run} is told twice`);
+    told.add(answer);
     const turn = last?.type === 'turn.closed' ? last.data.status : undefined;
     if (turn !== undefined && !AS_TOLD[turn].includes(status)) {
       broken.push(`I4 at ${one.seq}: ${run} is told as ${status}, and its turn ended ${turn}`);
