@@ -6,8 +6,11 @@ import { slowDisk } from './slow-disk.ts';
 import type { Task } from './tasks.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
-/** Does a fault, and puts the process back that it took. A worker that is gone or stands still already is left alone. */
-export async function carryOut(pool: Pool, fault: Fault, submitted: readonly Task[]): Promise<void> {
+/**
+ * Does a fault, and puts the process back that it took. False where it was not done: a worker that is gone or stands
+ * still already is left alone, and so is a broker.
+ */
+export async function carryOut(pool: Pool, fault: Fault, submitted: readonly Task[]): Promise<boolean> {
   switch (fault.type) {
     case 'kill':
       return withWorker(pool, fault.worker, async (worker) => {
@@ -35,13 +38,20 @@ export async function carryOut(pool: Pool, fault: Fault, submitted: readonly Tas
     case 'slow-disk':
       return withBroker(pool, () => slowDisk(pool.server, fault.flushMs, fault.forMs));
     case 'redeliver':
-      // The broker may be away: then there is nobody to hand anything out.
-      return redeliver(pool).catch(() => undefined);
+      return wasDone(redeliver(pool));
     case 'resubmit': {
       const task = submitted.at(-1);
-      if (task !== undefined) await resubmit(pool, task).catch(() => undefined);
+      return task === undefined ? false : wasDone(resubmit(pool, task));
     }
   }
+}
+
+/** While the broker is away nothing can be put into its queue. */
+function wasDone(deed: Promise<void>): Promise<boolean> {
+  return deed.then(
+    () => true,
+    () => false,
+  );
 }
 
 const busyWorkers = new WeakSet<WorkerProcess>();
@@ -51,17 +61,19 @@ async function withWorker(
   { workers }: Pool,
   index: number,
   act: (worker: WorkerProcess) => Promise<void>,
-): Promise<void> {
+): Promise<boolean> {
   const worker = workers[index];
-  if (worker === undefined || busyWorkers.has(worker)) return;
+  if (worker === undefined || busyWorkers.has(worker)) return false;
   busyWorkers.add(worker);
   await act(worker);
   busyWorkers.delete(worker);
+  return true;
 }
 
-async function withBroker(pool: Pool, act: () => Promise<void>): Promise<void> {
-  if (busyBrokers.has(pool)) return;
+async function withBroker(pool: Pool, act: () => Promise<void>): Promise<boolean> {
+  if (busyBrokers.has(pool)) return false;
   busyBrokers.add(pool);
   await act();
   busyBrokers.delete(pool);
+  return true;
 }

@@ -55,7 +55,11 @@ export function scheduleOf(seed: number, bounds: ScheduleBounds): Schedule {
 
 const KINDS = ['kill', 'kill', 'freeze', 'end', 'broker', 'slow-disk', 'redeliver', 'resubmit'] as const;
 
-function faultOf(random: Random, { leaseMs, workers }: ScheduleBounds): Fault {
+/** Some fault. */
+export function faultOf(
+  random: Random,
+  { leaseMs, workers }: Pick<ScheduleBounds, 'leaseMs' | 'workers'>,
+): Fault {
   const worker = random.between(0, workers - 1);
   const type = random.pick(KINDS);
   switch (type) {

@@ -1,19 +1,20 @@
 import type { RunEvent } from '../../src/events/event-schemas.ts';
+import type { LedgerRecord } from '../../src/ledger/records.ts';
 import { subscribe } from '../../src/nats/subscribe.ts';
-import type { ToldFact } from '../invariants/witness.ts';
 import type { Pool } from './pool.ts';
 
 /** What is told while it happens: by the bus, and by the ledger. */
 export interface Watch extends AsyncDisposable {
   readonly delivered: readonly RunEvent[];
-  readonly told: readonly ToldFact[];
+  /** Records in the order in which they were committed. */
+  readonly told: readonly LedgerRecord[];
 }
 
 /** Listens to a pool until it is disposed of. */
 export function watchPool({ client, ledger, ns }: Pool): Watch {
   const stop = new AbortController();
   const delivered: RunEvent[] = [];
-  const told: ToldFact[] = [];
+  const told: LedgerRecord[] = [];
   const listen = async () => {
     for await (const item of subscribe({ connection: client, ns, from: 'start', signal: stop.signal })) {
       if (item.type === 'event') delivered.push(item.event);
@@ -21,7 +22,7 @@ export function watchPool({ client, ledger, ns }: Pool): Watch {
   };
   const follow = async () => {
     for await (const { record } of ledger.tail(0, stop.signal)) {
-      told.push({ session: record.session, seq: record.seq, hash: record.hash });
+      told.push(record);
     }
   };
   const ended = Promise.all([listen(), follow()]);

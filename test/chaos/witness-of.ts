@@ -28,7 +28,7 @@ export async function witnessOf(
   return {
     sessions,
     storedAt: await storageTimes(pool),
-    told: watch.told,
+    told: watch.told.map(({ session, seq, hash }) => ({ session, seq, hash })),
     requests: requestsIn(lines).map(({ at, messages }) => ({
       session: openings.get(messages[0]?.text ?? '') ?? 'unknown',
       at,
