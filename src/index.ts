@@ -117,6 +117,7 @@ export type { RuntimeOptions } from './agent/runtime-options.ts';
 export type { Sessions } from './agent/sessions.ts';
 export type { RunOptions, RunSettings } from './agent/start-run.ts';
 export type { Queued, QueuedRun, QueuedWake, WorkPool } from './agent/work-pool.ts';
+export type { InputFor, OptionsFor, OutputFor, RunTarget } from './graph/run-target.ts';
 export { createRuntime, type ResumeOptions, type Runtime } from './runtime.ts';
 export type { ApprovalDecision } from './tools/approval-decisions.ts';
 export type { PendingApproval } from './tools/approvals.ts';

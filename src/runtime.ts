@@ -6,19 +6,19 @@ import { type ForkOptions, forkRun } from './agent/fork-run.ts';
 import { checkOptions } from './agent/option-checks.ts';
 import { createRanAgents, type RanAgents } from './agent/ran-agents.ts';
 import type { Run } from './agent/run.ts';
-import type { RunInput } from './agent/run-input.ts';
 import type { DecideIndeterminate } from './agent/run-turn-job.ts';
 import { RuntimeCore } from './agent/runtime-core.ts';
 import type { RuntimeOptions } from './agent/runtime-options.ts';
 import { identityOf, withSession } from './agent/session-task.ts';
 import { withinTree } from './agent/session-tree.ts';
 import { createSessions, type Sessions } from './agent/sessions.ts';
-import type { RunOptions, RunSettings } from './agent/start-run.ts';
+import type { RunSettings } from './agent/start-run.ts';
 import { isSwarmError } from './errors.ts';
 import type { SinkStats } from './events/outbox.ts';
 import type { Graph } from './graph/define-graph.ts';
 import type { Swarm } from './graph/define-swarm.ts';
 import { queueResume, queueTarget } from './graph/queue-target.ts';
+import type { InputFor, OptionsFor, OutputFor, RunTarget } from './graph/run-target.ts';
 import {
   type AnyTarget,
   resumeTarget,
@@ -43,31 +43,18 @@ export type ResumeOptions = Omit<RunSettings, 'sessionId'> & {
 
 /** Runs agents: owns their machines, sessions and events in this process. */
 export interface Runtime extends AsyncDisposable {
-  /** Runs what has this name in the registry. @throws SwarmError 'unknown-agent' and those of the other forms */
-  run(target: string, input: unknown, options?: RunSettings): Run<unknown>;
-  // Where no overload of `run` fits, the compiler tells of the last one: that of most runs.
-  /** Runs a graph on an input, parsed by its schema. Its agents run in sessions below its own. */
-  run<Input, Output, Context>(
-    target: Graph<Input, Output, Context>,
-    input: Input,
-    ...options: unknown extends Context ? [RunOptions<Context>?] : [RunOptions<Context>]
-  ): Run<Output>;
-  /** Gives a swarm an input: its supervisor gets it, and what it yields at last is the result. */
-  run<Output, Context>(
-    target: Swarm<Output, Context>,
-    input: RunInput,
-    ...options: unknown extends Context ? [RunOptions<Context>?] : [RunOptions<Context>]
-  ): Run<Output>;
   /**
-   * Gives an agent an input. Returns at once; everything that can happen is in `run.result`.
-   * @throws SwarmError 'invalid-input', 'invalid-limit', 'invalid-definition', 'runtime-closed', and 'unknown-agent'
-   * for an agent to hand over to that is named and not in the registry
+   * Gives an agent, graph or swarm an input: one for a graph is parsed by its schema, one for a swarm is for its
+   * supervisor. A name stands for what has it in the registry. Returns at once; everything that can happen is in
+   * `run.result`.
+   * @throws SwarmError 'invalid-input', 'invalid-limit', 'invalid-definition', 'runtime-closed'; 'unknown-agent' for a
+   * name, or an agent to hand over to, that is not in the registry; with a pool 'not-queueable'
    */
-  run<Output, Context>(
-    target: Agent<Output, Context>,
-    input: RunInput,
-    ...options: unknown extends Context ? [RunOptions<Context>?] : [RunOptions<Context>]
-  ): Run<Output>;
+  run<Target extends RunTarget>(
+    target: Target,
+    input: InputFor<Target>,
+    ...options: OptionsFor<Target>
+  ): Run<OutputFor<Target>>;
   readonly approvals: Approvals;
   /** What ended processes left open: of one session and those below it, or of all. Executes nothing. */
   recover(sessionId?: string): Promise<readonly RecoveryReport[]>;
@@ -180,7 +167,7 @@ function watchedSide(core: RuntimeCore, { approvals, sessions }: Runtime, ran: R
   };
 }
 
-/** The overloads of `run` tie the types of target, input and result to each other. */
+/** The types of `run` tie those of target, input and result to each other. */
 function runTarget(
   core: RuntimeCore,
   target: AnyTarget | string,

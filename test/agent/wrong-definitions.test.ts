@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
+  type Agent,
   type AgentDefinition,
   createRuntime,
   defineAgent,
@@ -152,7 +153,7 @@ const ROWS: readonly Row[] = [
   ['a way to wait that is none', () => run({ onApproval: 'maybe' }), 'invalid-definition', 'onApproval'],
   ['a session id that is no token', () => run({ sessionId: 'a.b' }), 'invalid-input', 'session id'],
   ['an input that is neither text nor parts', () => run({}, 7), 'invalid-input', 'input'],
-  ['a target that is no agent', () => runtime().run({} as never, 'Go.'), 'invalid-definition', 'defineAgent'],
+  ['a target that is no agent', () => runtime().run({} as Agent, 'Go.'), 'invalid-definition', 'defineAgent'],
   ['a resume of an unknown name', () => runtime().resume('nobody', 's-1'), 'unknown-agent', 'nobody'],
 ];
 
