@@ -1,3 +1,4 @@
+import { sleep } from '../clock.ts';
 import { isSwarmError, SwarmError } from '../errors.ts';
 import type { LiveBus } from '../events/live-bus.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -224,7 +225,15 @@ export class PooledRun implements RunSide {
       if (!isSwarmError(error, 'turn-not-open')) return;
     }
     const stop = { run, target, reason };
-    await core.pool?.wake({ session, cause: `stop ${run}`, stop }).catch(() => undefined);
+    const { signal } = this.#over;
+    // A pool that is away for a moment is told when it is back; the run goes on until then.
+    for (let pauseMs = 100; !signal.aborted; pauseMs = Math.min(5_000, pauseMs * 2)) {
+      try {
+        return await core.pool?.wake({ session, cause: `stop ${run}`, stop });
+      } catch {
+        await sleep(core.clock, pauseMs, signal);
+      }
+    }
   }
 
   #answer(id: string, outcome: SteeringOutcome): void {

@@ -1,3 +1,4 @@
+import { SwarmError } from '../errors.ts';
 import type { Failure, LedgerRecord, NewRecord } from '../ledger/records.ts';
 import type { ActiveRun } from './active-run.ts';
 import type { AnyAgent } from './define-agent.ts';
@@ -45,6 +46,11 @@ const PASSING: ReadonlySet<string> = new Set([
   'ledger-rejected',
 ]);
 
+const AT_WORK: Failure = {
+  kind: 'session-owned-elsewhere',
+  message: 'a turn of the session is under way in this process',
+};
+
 const BEGUN: Failure = { kind: 'turn-open', message: 'the run was begun already' };
 
 /** A run that tells in the ledger what became of it, before its session is given back. */
@@ -71,7 +77,7 @@ export class RecordedRun {
     return {
       ...job,
       run: async (session) => {
-        if (this.#wasBegun(session)) return this.#refuse(job, BEGUN);
+        if (await this.#wasBegun(session)) return this.#refuse(job, BEGUN);
         this.#isTaken = true;
         const whenFree: (() => void)[] = [];
         await job.run({ ...session, whenFree: (tell) => void whenFree.push(tell) });
@@ -80,6 +86,11 @@ export class RecordedRun {
         session.whenFree(() => this.#resolve(recorded));
       },
       refuse: (failure) => this.#refuse(job, failure),
+      // Another place of this process has the session: as good as elsewhere, and nothing waits behind it.
+      handOver: () => {
+        this.#refuse(job, AT_WORK);
+        return true;
+      },
     };
   }
 
@@ -91,11 +102,15 @@ export class RecordedRun {
 
   /**
    * A run may be given twice, and both be found new before either has the session: only whoever has it knows whether
-   * the other was first.
+   * the other was first, or whether it was told to be over.
    */
-  #wasBegun({ facts }: OpenSession): boolean {
+  async #wasBegun({ parts, log }: OpenSession): Promise<boolean> {
     const { begins, run } = this.#ticket;
-    return begins === true && facts.turns.some(({ opened }) => opened.data.run === run);
+    if (begins !== true) return false;
+    const records = await parts.ledger.read(log.identity.session);
+    return records.some(
+      ({ type, data }) => (type === 'turn.opened' || type === 'run.settled') && data.run === run,
+    );
   }
 
   /** Tells what became of a run whose job was never begun. */
@@ -134,6 +149,7 @@ export class RecordedRun {
       between: async ({ log }) => {
         if (!wasTold(await ledger.read(session), fact)) await log.commit([fact]);
       },
+      inside: () => Promise.reject(new SwarmError('session-owned-elsewhere', AT_WORK.message)),
     });
   }
 

@@ -107,6 +107,9 @@ async function takeUpHere(
   discovery: JsonObject | undefined,
 ): Promise<Recorded> {
   const { session: sessionId, by, decisions = {}, stop } = wake;
+  // In another place of this process: as good as elsewhere, and nothing waits behind it.
+  if (core.registry.find(sessionId)?.isBusy === true)
+    return { type: 'open', kind: 'session-owned-elsewhere' };
   try {
     const ledger = await core.ledger;
     const records = await ledger.read(sessionId);

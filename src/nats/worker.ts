@@ -158,13 +158,17 @@ interface PoolParts {
   readonly scanSubject: string;
 }
 
+/** One of the places of a worker. */
+interface Seat {
+  joined?: { readonly life: AbortSignal; readonly consumer: Consumer };
+}
+
 class PoolWorker implements Worker {
   readonly #options: WorkerOptions;
   readonly #parts: PoolParts;
   readonly #closing = new AbortController();
   readonly #slots: readonly Promise<void>[];
   readonly #scan: Promise<void>;
-  #consumer: { readonly life: AbortSignal; readonly consumer: Consumer } | undefined;
   readonly #counts = { worked: 0, repeated: 0, returned: 0, dead: 0 };
 
   constructor(options: WorkerOptions, parts: PoolParts) {
@@ -202,10 +206,11 @@ class PoolWorker implements Worker {
   /** One place for one turn after the other. */
   async #work(): Promise<void> {
     const { signal } = this.#closing;
+    const seat: Seat = {};
     for (let failures = 0; !signal.aborted; ) {
       try {
         await this.#parts.client.connected(signal);
-        const message = await this.#pull();
+        const message = await this.#pull(seat);
         failures = 0;
         if (message !== undefined) await this.#take(message);
       } catch {
@@ -217,10 +222,10 @@ class PoolWorker implements Worker {
     }
   }
 
-  async #pull(): Promise<JsMsg | undefined> {
+  async #pull(seat: Seat): Promise<JsMsg | undefined> {
     const { client } = this.#parts;
     const stopped = AbortSignal.any([this.#closing.signal, client.life]);
-    const pool = await this.#joined();
+    const pool = await this.#joined(seat);
     const messages = await pool.fetch({ max_messages: 1, expires: NATS_LIMITS.requestMs });
     const stop = () => messages.stop();
     stopped.addEventListener('abort', stop, { once: true });
@@ -234,14 +239,14 @@ class PoolWorker implements Worker {
     }
   }
 
-  /** The queue of the pool, looked up once in each connection. */
-  async #joined(): Promise<Consumer> {
+  /** The queue of the pool, looked up once in each connection. One that pulls cannot be asked a second time. */
+  async #joined(seat: Seat): Promise<Consumer> {
     const { client, consumer: name } = this.#parts;
-    if (this.#consumer?.life !== client.life || client.life.aborted) {
-      const consumer = await jetstream(client.live()).consumers.get(QUEUE_STREAM, name);
-      this.#consumer = { life: client.life, consumer };
-    }
-    return this.#consumer.consumer;
+    const known = seat.joined;
+    if (known?.life === client.life && !client.life.aborted) return known.consumer;
+    const consumer = await jetstream(client.live()).consumers.get(QUEUE_STREAM, name);
+    seat.joined = { life: client.life, consumer };
+    return consumer;
   }
 
   async #take(message: JsMsg): Promise<void> {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { defineAgent } from '../../src/agent/define-agent.ts';
 import type { RuntimeOptions } from '../../src/agent/runtime-options.ts';
 import { defineGraph } from '../../src/graph/define-graph.ts';
+import { defineSwarm } from '../../src/graph/define-swarm.ts';
 import { openaiCompatible } from '../../src/model/open-ai-compatible.ts';
 import { natsPool } from '../../src/nats/nats-pool.ts';
 import { startWorker } from '../../src/nats/worker.ts';
@@ -13,6 +14,7 @@ import { scriptedServer } from '../../src/testing/scripted-server.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import { violationsOf } from '../invariants/session.ts';
 import { isNatsMissing, type NatsServer } from '../support/nats-server.ts';
+import { adds, yields } from '../swarm/team.ts';
 import { freshNamespace, openLedgerOn, startLedgerServer } from './ledger-server.ts';
 
 type Agents = NonNullable<RuntimeOptions['agents']>;
@@ -142,6 +144,47 @@ describe.skipIf(isNatsMissing()).each(['in process', 'over a pool'])('runs %s', 
       text: '{"text":"ab"}',
     });
     expect(() => runtime.run('sum', { n: 'x' })).toThrow(expect.objectContaining({ code: 'invalid-input' }));
+  });
+
+  test('a swarm runs its works and yields what its supervisor says at last', async () => {
+    const { runtime } = await world(
+      ({ toolNames, messages }) => {
+        if (!toolNames.includes('update_agent_graph')) return reply().text('Paid.');
+        if (messages.some(({ text }) => text?.includes('Paid.'))) return reply().text('All is paid.');
+        return messages.some(({ role }) => role === 'tool')
+          ? yields()
+          : adds({ target: { type: 'new_agent', id: 'payer' }, instruction: 'Pay.' });
+      },
+      (baseURL) => {
+        const { payer } = payers()(baseURL);
+        const model = openaiCompatible({ baseURL, model: 'm' });
+        const boss = defineAgent({ name: 'boss', instructions: 'Lead.', model });
+        return { team: defineSwarm({ name: 'team', supervisor: boss, agents: [payer], mode: 'swarm' }) };
+      },
+    );
+    const run = runtime.run('team', 'Go.');
+    expect(await run.result).toMatchObject({ status: 'completed', text: 'All is paid.' });
+  });
+
+  test('a run whose caller gives it up is cancelled', async () => {
+    const { runtime } = await world([reply().stall()], payers());
+    const caller = new AbortController();
+    const run = runtime.run('payer', 'Go.', { signal: caller.signal });
+    await expect.poll(() => runtime.sessions.list(), { timeout: 10_000 }).toHaveLength(1);
+    caller.abort();
+    expect(await run.result).toMatchObject({ status: 'cancelled' });
+    const again = runtime.run('payer', 'Go.', { signal: AbortSignal.abort() });
+    expect(await again.result).toMatchObject({ status: 'cancelled', steps: 0 });
+  });
+
+  test('what has nothing open says so when it is resumed', async () => {
+    const { runtime } = await world([reply().text('Paid.')], payers());
+    const run = runtime.run('payer', 'Go.');
+    await run.result;
+    const resumed = await runtime.resume('payer', run.sessionId).result;
+    expect(resumed).toMatchObject({ status: 'failed', error: { kind: 'nothing-to-resume' } });
+    const unknown = await runtime.resume('payer', 's-nobody').result;
+    expect(unknown).toMatchObject({ status: 'failed', error: { kind: 'unknown-session' } });
   });
 
   test('a failure of the provider is the failure of the run', async () => {
