@@ -2,7 +2,7 @@
 // screen what was lost and what was done twice, and ends by itself: 0 when nothing was, 2 without a nats-server.
 import { spawnSync } from 'node:child_process';
 import { randomBytes, randomInt } from 'node:crypto';
-import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { serveBusPage } from '../src/inspect/bus-page.ts';
 import { type DemoEnd, runDemo } from '../test/chaos/demo.ts';
@@ -13,6 +13,8 @@ const USAGE = `npm run demo:chaos -- [--seconds N] [--seed N] [--no-page]
   --seconds N   how long things go wrong (default 30; all ends a little later)
   --seed N      the same faults again
   --no-page     without the inspector page`;
+
+const FETCH = fileURLToPath(new URL('./nats-server.sh', import.meta.url));
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
@@ -44,7 +46,7 @@ function readOptions() {
 function hasServer(): boolean {
   if (findNatsServer() !== undefined) return true;
   say('no nats-server here: fetching one');
-  const { status } = spawnSync(resolve('scripts/nats-server.sh'), { stdio: ['ignore', 'ignore', 'inherit'] });
+  const { status } = spawnSync(FETCH, { stdio: ['ignore', 'ignore', 'inherit'] });
   if (status === 0 && findNatsServer() !== undefined) return true;
   say('This needs nats-server 2.12 or later: put it into PATH, or name it by NATS_SERVER_BIN.');
   return false;

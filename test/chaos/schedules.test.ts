@@ -6,7 +6,7 @@ import { scheduleOf } from './schedule.ts';
 import { slowness } from './slow-disk.ts';
 
 const LEASE_SECONDS = 2;
-const BOUNDS = { lengthMs: 5_000, leaseMs: LEASE_SECONDS * 1_000, workers: 3, tasks: 8, faults: 6 };
+const BOUNDS = { lengthMs: 4_000, leaseMs: LEASE_SECONDS * 1_000, workers: 3, tasks: 8, faults: 6 };
 
 /** `SWARMWRIGHT_CHAOS_SCHEDULES` = how many, from the seed `SWARMWRIGHT_CHAOS_SEED` on. */
 const count = Number(process.env['SWARMWRIGHT_CHAOS_SCHEDULES'] ?? 3);
