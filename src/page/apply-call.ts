@@ -1,5 +1,5 @@
 import type { RunEvent } from '../events/event-schemas.ts';
-import { type Model, nodeOf, setState, timeOf } from './node-tree.ts';
+import { type Model, nodeOf, setState, shortName, timeOf } from './node-tree.ts';
 import type { ActorNode, Tone } from './nodes.ts';
 
 const SETTLED_TONES: Readonly<Record<string, Tone>> = {
@@ -40,7 +40,7 @@ function changeByTool(call: ActorNode, event: ToolEvent): void {
       if (call.state !== 'denied' && call.state !== 'expired') setState(call, 'refused', 'bad');
       return;
     case 'tool.dispatched':
-      call.name = event.data.toolName;
+      call.name = shortName(event.data.toolName);
       call.facts.args = event.data.editedArgs ?? call.facts.args;
       setState(call, 'running', 'busy');
       return;
@@ -63,7 +63,7 @@ function changeByTool(call: ActorNode, event: ToolEvent): void {
 }
 
 function noteCalled(call: ActorNode, data: Extract<RunEvent, { type: 'tool.called' }>['data']): void {
-  call.name = data.toolName;
+  call.name = shortName(data.toolName);
   if (data.requestedName !== undefined) call.facts.requestedName = data.requestedName;
   call.facts.args = data.args;
   call.reason = data.complaint;

@@ -1,6 +1,7 @@
 import type { RunEvent } from '../events/event-schemas.ts';
 import { type Model, nodeOf, setState, timeOf } from './node-tree.ts';
 import type { ActorNode, Tone } from './nodes.ts';
+import { pauseWords } from './pause-words.ts';
 
 const TURN_TONES: Readonly<Record<string, Tone>> = {
   completed: 'good',
@@ -35,8 +36,7 @@ function changeTurn(turn: ActorNode, event: RunEvent): void {
       if (event.data.input !== undefined) turn.facts.input = event.data.input.map(partOf);
       return;
     case 'turn.paused':
-      turn.reason = event.data.reason === 'requested' ? 'as was asked' : `waits for ${event.data.reason}`;
-      setState(turn, 'paused', 'waiting');
+      pauseTurn(turn, event.data.reason);
       return;
     case 'turn.resumed':
       turn.reason = undefined;
@@ -62,6 +62,15 @@ function changeTurn(turn: ActorNode, event: RunEvent): void {
     default:
       return;
   }
+}
+
+type PauseReason = Extract<RunEvent, { readonly type: 'turn.paused' }>['data']['reason'];
+
+/** A turn whose children are at work on other workers sleeps, and nobody has anything to do about it. */
+function pauseTurn(turn: ActorNode, reason: PauseReason): void {
+  turn.reason = pauseWords(reason);
+  if (reason === 'children') setState(turn, 'children at work', 'busy');
+  else setState(turn, 'paused', 'waiting');
 }
 
 /** A part of an input, as far as it is shown. */

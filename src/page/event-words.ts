@@ -1,5 +1,6 @@
 import type { RunEvent } from '../events/event-schemas.ts';
 import { count, formatCount, formatElapsed, formatUsd } from './format.ts';
+import { pauseWords } from './pause-words.ts';
 
 const MAX_CHARS = 240;
 
@@ -153,7 +154,7 @@ function turnWords(event: Of<'turn' | 'session'>): Words {
     case 'turn.opened':
       return [event.data.model, count(event.data.boundTools, 'bound tool'), json(event.data.input)];
     case 'turn.paused':
-      return [event.data.reason];
+      return [pauseWords(event.data.reason)];
     case 'turn.resumed':
       return [];
     case 'turn.closed':

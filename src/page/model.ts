@@ -2,7 +2,7 @@ import type { RunEvent } from '../events/event-schemas.ts';
 import { applyCall } from './apply-call.ts';
 import { applyStep } from './apply-step.ts';
 import { applyTurn } from './apply-turn.ts';
-import { createModel, linkSession, type Model, nodeOf, setState, timeOf } from './node-tree.ts';
+import { createModel, linkSession, type Model, nodeOf, setState, shortName, timeOf } from './node-tree.ts';
 import type { ActorNode } from './nodes.ts';
 
 /** The model of events that have happened. Total: reading may begin in the middle of anything. */
@@ -19,7 +19,7 @@ export function applyEvent(model: Model, event: RunEvent): void {
   model.events += 1;
   const session = sessionNode(model, event.session, event);
   // Whoever spoke of it first may have called it something else.
-  session.name = event.agent;
+  session.name = shortName(event.agent);
   linkSession(model, session, event.parent);
   if (event.turn === undefined) applySession(session, event);
   else applyTurn(model, event, event.turn);

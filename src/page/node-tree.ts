@@ -38,7 +38,7 @@ export function nodeOf(
     session: kind === 'session' ? id : event.session,
     parent: undefined,
     children: [],
-    name,
+    name: shortName(name),
     state: 'new',
     tone: 'idle',
     startedAt: timeOf(event),
@@ -54,6 +54,14 @@ export function nodeOf(
   else attach(model, node, parent);
   if (kind === 'session') addAgents(model, node, 1);
   return node;
+}
+
+/** Longest name of a row. Those of runtimes are shorter, and whoever writes to a bus may write anything. */
+const MAX_NAME_CHARS = 300;
+
+/** A name as it is kept: rows are compared and drawn by it many times a second. */
+export function shortName(name: string): string {
+  return name.length > MAX_NAME_CHARS ? `${name.slice(0, MAX_NAME_CHARS)}…` : name;
 }
 
 /** A node and everything above it, from below. */

@@ -2,7 +2,7 @@ import type { RunEvent } from '../events/event-schemas.ts';
 import type { PendingRequest } from './api.ts';
 import type { ChartLayout } from './chart-layout.ts';
 import { applyEvent, modelOf } from './model.ts';
-import { createModel, type Model } from './node-tree.ts';
+import { ancestry, createModel, type Model } from './node-tree.ts';
 import type { ActorNode } from './nodes.ts';
 import type { Hello, Move, MoveBatch } from './stream-client.ts';
 
@@ -99,7 +99,9 @@ export class Store {
   /** Events of the run that the selection is part of, else of the newest one. */
   runEvents(): readonly RunEvent[] {
     const session = (this.selected ?? this.#live.roots.at(-1) ?? '').split(/[./]/)[0] ?? '';
-    return this.#runs.get(this.#runOf.get(session) ?? session) ?? [];
+    // A child that said nothing yet is part of the run of whoever spoke of it.
+    const above = [...ancestry(this.#live, session)].find(({ session: id }) => this.#runOf.has(id));
+    return this.#runs.get(this.#runOf.get(above?.session ?? session) ?? session) ?? [];
   }
 
   begin(hello: Hello, isResumed: boolean): void {

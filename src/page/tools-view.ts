@@ -1,6 +1,6 @@
 import { el, fill } from './dom.ts';
 import { count, formatCount } from './format.ts';
-import { ancestry } from './node-tree.ts';
+import { ancestry, shortName } from './node-tree.ts';
 import type { ActorNode, SearchFacts } from './nodes.ts';
 import { refusalWords } from './refusal-words.ts';
 import type { Store } from './store.ts';
@@ -123,7 +123,7 @@ function toolName(name: string, { isFound, isCalled }: { isFound: boolean; isCal
       class: `tool${isFound ? ' is-found' : ''}${isCalled ? ' is-called' : ''}`,
       title: words.join(', ') || undefined,
     },
-    name,
+    shortName(name),
     isFound && el('span', { class: 'tool-mark' }, 'found'),
   );
 }
@@ -145,7 +145,7 @@ function drawSearch(search: SearchFacts): HTMLElement {
               el(
                 'li',
                 {},
-                el('span', { class: 'tool-ranked' }, name),
+                el('span', { class: 'tool-ranked' }, shortName(name)),
                 el('span', { class: 'muted' }, becameOf(name, activated, alreadyActive)),
               ),
             ),

@@ -16,6 +16,7 @@ it('a line names who it is about as the name of its event does, whatever the ses
 
 it.each([
   ['approval', 'turn paused, waits for approval'],
+  ['children', 'turn paused, its children are at work'],
   ['requested', 'turn paused, as was asked'],
 ] as const)('a pause for the reason %s is told as such', async (reason, text) => {
   const [sample] = await sampleEvents([reply().text('Done.')]);
