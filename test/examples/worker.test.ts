@@ -15,6 +15,8 @@ describe.skipIf(isNatsMissing())('two workers', { timeout: 60_000 }, () => {
     expect(stdout.match(/^worker-\d lists src$/gm)).toHaveLength(3);
     expect(stdout.match(/^worker-\d counts README\.md$/gm)).toHaveLength(3);
     expect(stdout.match(/^worker-\d begins lead > surveyor in s-\w+$/gm)).toHaveLength(3);
+    // While its children are at work, a lead takes no place.
+    expect(stdout).toMatch(/^worker-\d leaves s-\w+ to wait$/m);
     for (const worker of ['worker-1', 'worker-2']) {
       expect(stdout).toMatch(new RegExp(`^${worker} begins lead`, 'm'));
       expect(stdout).toMatch(new RegExp(`^${worker} is done: [1-9]`, 'm'));

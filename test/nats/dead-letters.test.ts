@@ -3,7 +3,8 @@ import { connectNats, type NatsClient } from '../../src/nats/client.ts';
 import { type DeadLetter, openDeadLetters } from '../../src/nats/dead-letters.ts';
 import { askJetStream } from '../../src/nats/jet-stream-api.ts';
 import { provision } from '../../src/nats/provision.ts';
-import { createQueueSubjects, enqueueTurn } from '../../src/nats/work-queue.ts';
+import { createQueueSubjects } from '../../src/nats/work-queue.ts';
+import { enqueueTurn } from '../support/enqueue.ts';
 import { isNatsMissing, type NatsServer, startNatsServer } from '../support/nats-server.ts';
 import { freshNamespace } from './ledger-server.ts';
 
@@ -173,6 +174,27 @@ describe.skipIf(isNatsMissing())('dead letters', () => {
     const requeued = openDeadLetters(client, { ns }).requeue(found);
     await expect(requeued).rejects.toMatchObject({ code: 'invalid-input' });
     expect(await listed(ns)).toHaveLength(1);
+  });
+
+  test('NB-10 an operator may see to them, and an observer may not', async () => {
+    const guarded = await startNatsServer({ conf: 'project' });
+    onTestFinished(() => guarded[Symbol.asyncDispose]());
+    await using admin = connectNats(guarded.urlOf('provisioner'));
+    await provision(admin, { ledger: true });
+    await using worker = connectNats(guarded.urlOf('worker'));
+    await worker.connected(AbortSignal.timeout(10_000));
+    const letter = Buffer.from(JSON.stringify(letterOf('default', turnOf('a'))));
+    await worker.request('swm.v1.default.dlq.turn.poison', letter);
+    await using operator = connectNats(guarded.urlOf('operator'));
+    await operator.connected(AbortSignal.timeout(10_000));
+    const letters = openDeadLetters(operator, {});
+    const found = await letters.read(1);
+    if (found === undefined) throw new Error('no letter');
+    expect(await letters.requeue(found)).toMatchObject({ type: 'requeued' });
+    expect(await letters.read(1)).toBeUndefined();
+    await using observer = connectNats(guarded.urlOf('observer'));
+    await observer.connected(AbortSignal.timeout(10_000));
+    await expect(openDeadLetters(observer, {}).read(1)).rejects.toMatchObject({ code: 'nats-rejected' });
   });
 
   test('NB-17 a server without their stream says what makes it', async () => {
