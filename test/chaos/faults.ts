@@ -15,25 +15,23 @@ export async function carryOut(pool: Pool, fault: Fault, submitted: readonly Tas
     case 'kill':
       return withWorker(pool, fault.worker, async (worker) => {
         await worker.kill();
-        await wait(fault.forMs);
-        await worker.start();
+        if (await isOpenAfter(pool, fault.forMs)) await worker.start();
       });
     case 'freeze':
       return withWorker(pool, fault.worker, async (worker) => {
         worker.freeze();
-        await wait(fault.forMs);
+        await isOpenAfter(pool, fault.forMs);
         worker.thaw();
       });
     case 'end':
       return withWorker(pool, fault.worker, async (worker) => {
         await worker.end(pool.leaseMs + 20_000);
-        await worker.start();
+        if (!pool.closing.aborted) await worker.start();
       });
     case 'broker':
       return withBroker(pool, async () => {
         await pool.server.kill();
-        await wait(fault.forMs);
-        await pool.server.start();
+        if (await isOpenAfter(pool, fault.forMs)) await pool.server.start();
       });
     case 'slow-disk':
       return withBroker(pool, () => slowDisk(pool.server, fault.flushMs, fault.forMs));
@@ -44,6 +42,12 @@ export async function carryOut(pool: Pool, fault: Fault, submitted: readonly Tas
       return task === undefined ? false : wasDone(resubmit(pool, task));
     }
   }
+}
+
+/** Waits. False when the pool is being cleaned up: nothing is to be started then. */
+async function isOpenAfter({ closing }: Pool, ms: number): Promise<boolean> {
+  await wait(ms, undefined, { signal: closing }).catch(() => undefined);
+  return !closing.aborted;
 }
 
 /** While the broker is away nothing can be put into its queue. */

@@ -24,6 +24,8 @@ export interface Pool extends AsyncDisposable {
   readonly ledger: Ledger;
   readonly workers: readonly WorkerProcess[];
   readonly world: World;
+  /** Aborts when all of it is cleaned up: nothing is started any more. */
+  readonly closing: AbortSignal;
   /** What tools and provider saw. */
   readonly spy: DurableLines<SpyLine>;
 }
@@ -51,9 +53,11 @@ export async function startPool({ workers: count, leaseSeconds, ns }: PoolOption
   const workers = Array.from({ length: count }, () => workerProcess(plan));
   parts.defer(async () => void (await Promise.all(workers.map((worker) => worker.kill()))));
   await Promise.all(workers.map((worker) => worker.start()));
+  const closing = new AbortController();
+  parts.defer(() => closing.abort());
   const held = parts.move();
   return {
-    ...{ ns, leaseMs, server, client, ledger, workers, world },
+    ...{ ns, leaseMs, server, client, ledger, workers, world, closing: closing.signal },
     spy: openLines(spyPath),
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { enqueueTurn } from '../../src/nats/work-queue.ts';
+import { enqueueTurn } from '../support/enqueue.ts';
 import type { Pool } from './pool.ts';
 import { type Task, textOf } from './tasks.ts';
 
