@@ -1,13 +1,27 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { memoryLedger } from '../../src/ledger/memory-ledger.ts';
 import { sqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
+import type { NatsClient } from '../../src/nats/client.ts';
 import { natsSink } from '../../src/nats/nats-sink.ts';
-import { isNatsMissing } from '../support/nats-server.ts';
-import { appendEvents, faultsIn, feed, startBus, until } from './bus.ts';
+import { isNatsMissing, type NatsServer } from '../support/nats-server.ts';
+import { appendEvents, clientOf, faultsIn, feed, startBus } from './bus.ts';
 import { storedEvents } from './stored-events.ts';
+import { watchedSink } from './watched-sink.ts';
+
+/** Bounds of what has to come; a test that waits so long fails. */
+const LONG = { drainMs: 60_000 };
+const SOON = () => AbortSignal.timeout(10_000);
+
+/** Ends a server, and resolves when its client has noticed. */
+async function killed(server: NatsServer, client: NatsClient): Promise<void> {
+  const gone = once(client.life, 'abort');
+  await server.kill();
+  await gone;
+}
 
 const ALL_WELL = { repeated: 0, missing: 0, inverted: 0 };
 
@@ -20,25 +34,22 @@ function ledgerPath(): string {
 describe.skipIf(isNatsMissing())('an outage of the server', () => {
   it('NB-04 three kills while events flow lose nothing, repeat nothing and change no order', async () => {
     const server = await startBus();
+    const connection = clientOf(server.url);
     await using ledger = memoryLedger();
-    const sink = natsSink({ connection: server.url });
+    const { sink, told } = watchedSink({ connection });
     const outbox = feed(ledger, sink);
-    await until(() => sink.state?.().type === 'connected', 'a connection');
+    await connection.connected(SOON());
     const total = 6_000;
-    const appended = (async () => {
-      for (let done = 0; done < total; done += 100) {
-        await appendEvents(ledger, 100);
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
-    })();
-    for (const share of [0.2, 0.4, 0.6]) {
-      await until(() => sink.counts().stored >= total * share, `${share} of all`);
-      await server.kill();
-      await until(() => sink.state?.().type === 'down', 'a loss');
+    for (const stored of [500, 2_000, 3_500]) {
+      const appended = appendEvents(ledger, 1_500);
+      await told(({ published }) => published >= stored);
+      await killed(server, connection);
+      // More comes while nobody takes it.
+      await appended;
       await server.start();
     }
-    await appended;
-    await until(() => outbox.stats()[0]?.cursor === total, 'all of it');
+    await appendEvents(ledger, 1_500);
+    await outbox.close(LONG);
     const events = await storedEvents(server.url);
     expect(events).toHaveLength(total);
     expect(faultsIn(events)).toEqual(ALL_WELL);
@@ -48,9 +59,10 @@ describe.skipIf(isNatsMissing())('an outage of the server', () => {
     const server = await startBus();
     const path = ledgerPath();
     const first = await sqliteLedger({ path });
-    const one = feed(first, natsSink({ connection: server.url }));
+    const stored = watchedSink({ connection: server.url });
+    const one = feed(first, stored.sink);
     await appendEvents(first, 40);
-    await until(() => one.stats()[0]?.cursor === 40, 'the first forty');
+    await stored.told(({ published }) => published === 40);
     await server.kill();
     await appendEvents(first, 60);
     await one.close({ drainMs: 50 });
@@ -58,7 +70,7 @@ describe.skipIf(isNatsMissing())('an outage of the server', () => {
     await server.start();
     await using second = await sqliteLedger({ path });
     const two = feed(second, natsSink({ connection: server.url }));
-    await until(() => two.stats()[0]?.cursor === 100, 'the rest');
+    await two.close(LONG);
     const events = await storedEvents(server.url);
     expect(events).toHaveLength(100);
     expect(faultsIn(events)).toEqual(ALL_WELL);
@@ -69,12 +81,11 @@ describe.skipIf(isNatsMissing())('an outage of the server', () => {
     await using ledger = memoryLedger();
     const one = feed(ledger, natsSink({ connection: server.url, cursorName: 'one' }));
     await appendEvents(ledger, 300);
-    await until(() => one.stats()[0]?.cursor === 300, 'all of it');
-    await one.close();
+    await one.close(LONG);
     // From the beginning, as if nothing had been remembered.
     const again = natsSink({ connection: server.url, cursorName: 'one', republishAfter: 0 });
     const two = feed(ledger, again);
-    await until(() => two.stats()[0]?.cursor === 300, 'all of it again');
+    await two.close(LONG);
     expect(again.counts()).toMatchObject({ skipped: 300, stored: 0 });
     expect(await storedEvents(server.url)).toHaveLength(300);
   });
@@ -94,11 +105,10 @@ describe.skipIf(isNatsMissing())('an outage of the server', () => {
           signal,
         ),
     });
-    await until(() => holed.stats()[0]?.cursor === 10, 'what was let through');
-    await holed.close();
+    await holed.close(LONG);
     const sink = natsSink({ connection: server.url, cursorName: 'again', republishAfter: 0 });
     const outbox = feed(ledger, sink);
-    await until(() => outbox.stats()[0]?.cursor === 10, 'the rest');
+    await outbox.close(LONG);
     const stored = (await storedEvents(server.url)).map(({ seq }) => seq).sort((a, b) => a - b);
     expect(stored).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     expect(sink.counts()).toMatchObject({ skipped: 6, stored: 4 });
@@ -107,17 +117,18 @@ describe.skipIf(isNatsMissing())('an outage of the server', () => {
   it('T27 a server that stands still is left behind, and gets everything once when it wakes', async () => {
     const server = await startBus();
     await using ledger = memoryLedger();
-    const sink = natsSink({ connection: server.url });
+    const connection = clientOf(server.url);
+    const { sink, told } = watchedSink({ connection });
     const outbox = feed(ledger, sink);
-    await until(() => sink.state?.().type === 'connected', 'a connection');
+    await connection.connected(SOON());
     server.stall();
     // Commits wait for nothing of this.
     await appendEvents(ledger, 500);
     expect([await ledger.position(), sink.counts().stored]).toEqual([500, 0]);
-    await until(() => (outbox.stats()[0]?.failures ?? 0) > 0, 'a complaint');
+    await told(({ failures }) => failures > 0);
     expect(sink.state?.().type).not.toBe('connected');
     server.wake();
-    await until(() => outbox.stats()[0]?.cursor === 500, 'all of it');
+    await outbox.close(LONG);
     const events = await storedEvents(server.url);
     expect(events).toHaveLength(500);
     expect(faultsIn(events)).toEqual(ALL_WELL);
@@ -128,11 +139,14 @@ describe.skipIf(isNatsMissing())('an outage of the server', () => {
     const path = ledgerPath();
     await using one = await sqliteLedger({ path });
     await using two = await sqliteLedger({ path });
-    const outboxes = [one, two].map((ledger) => feed(ledger, natsSink({ connection: server.url })));
-    await until(() => outboxes.every((outbox) => outbox.stats()[0]?.activity === 'following'), 'a start');
-    await appendEvents(one, 100);
+    const sinks = [one, two].map(() => watchedSink({ connection: server.url }));
+    const outboxes = sinks.map(({ sink }, at) => feed(at === 0 ? one : two, sink));
+    await appendEvents(one, 1);
+    // Both follow, and neither has more to say of what the other brought.
+    await Promise.all(sinks.map(({ told }) => told(({ positions }) => positions === 0)));
+    await appendEvents(one, 99);
     await appendEvents(two, 100, { session: 's-2', root: 's-2', agent: 'other' });
-    await until(() => outboxes.every((outbox) => outbox.stats()[0]?.cursor === 200), 'all of it');
+    await Promise.all(outboxes.map((outbox) => outbox.close(LONG)));
     const events = await storedEvents(server.url);
     expect(events).toHaveLength(200);
     expect(faultsIn(events)).toEqual(ALL_WELL);
@@ -143,17 +157,16 @@ describe.skipIf(isNatsMissing('distribution'))("an outage of the distribution's 
   it('NB-04 a kill loses nothing, repeats nothing and changes no order', async () => {
     const server = await startBus({ version: 'distribution' });
     await using ledger = memoryLedger();
-    const sink = natsSink({ connection: server.url });
-    const outbox = feed(ledger, sink);
-    await until(() => sink.state?.().type === 'connected', 'a connection');
+    const connection = clientOf(server.url);
+    const outbox = feed(ledger, natsSink({ connection }));
+    await connection.connected(SOON());
     for (let round = 0; round < 4; round += 1) {
       await appendEvents(ledger, 500);
       if (round !== 1) continue;
-      await server.kill();
-      await until(() => sink.state?.().type === 'down', 'a loss');
+      await killed(server, connection);
       await server.start();
     }
-    await until(() => outbox.stats()[0]?.cursor === 2_000, 'all of it');
+    await outbox.close(LONG);
     const events = await storedEvents(server.url);
     expect(events).toHaveLength(2_000);
     expect(faultsIn(events)).toEqual(ALL_WELL);
