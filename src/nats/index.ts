@@ -48,7 +48,6 @@ export type { LedgerStreamOptions } from './ledger-streams.ts';
 // work on turns
 
 export { type NatsPoolOptions, natsPool } from './nats-pool.ts';
-export { type Enqueued, type EnqueueOptions, enqueueTurn } from './work-queue.ts';
 export { type DeadTurn, startWorker, type Worker, type WorkerCounts, type WorkerOptions } from './worker.ts';
 
 // subjects

@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { SwarmError } from '../errors.ts';
 import { isSessionId } from '../ids.ts';
-import { type JsonValue, jsonObjectSchema, jsonValueSchema } from '../ledger/content.ts';
-import { NATS_LIMITS } from '../limits.ts';
-import { assertOptions, type OptionNames } from '../option-names.ts';
+import { jsonObjectSchema, jsonValueSchema } from '../ledger/content.ts';
 import type { NatsClient } from './client.ts';
 import { FAULT, faultIn, readJson, rejection } from './jet-stream-api.ts';
 import { createSubjects, decodeToken, encodeToken, type SubjectOptions, WIRE_VERSION } from './subjects.ts';
@@ -82,42 +79,6 @@ export function createQueueSubjects(options: SubjectOptions): QueueSubjects {
 
 function shortHash(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
-}
-
-/** Where and what to queue. */
-export interface EnqueueOptions extends SubjectOptions {
-  /** Default `default`. */
-  readonly pool?: string;
-  readonly run: string;
-  readonly session: string;
-  readonly target: string;
-  readonly input: JsonValue;
-}
-
-const OPTIONS: OptionNames<EnqueueOptions> = {
-  ns: true,
-  subjectRoot: true,
-  pool: true,
-  run: true,
-  session: true,
-  target: true,
-  input: true,
-};
-
-/**
- * Queues a turn for the workers of a pool. Waits up to 5 s for a connection and resolves when the turn is stored; doing
- * it again with the same `run` is safe.
- * @throws SwarmError 'invalid-definition', 'invalid-input', 'nats-unavailable', 'nats-rejected'
- */
-export async function enqueueTurn(client: NatsClient, options: EnqueueOptions): Promise<Enqueued> {
-  assertOptions('enqueueTurn', options, OPTIONS);
-  const { pool = 'default', run, session, target, input } = options;
-  const turn = queuedTurnSchema.safeParse({ v: 1, run, session, target, input });
-  if (!turn.success) throw new SwarmError('invalid-input', `not a turn: ${z.prettifyError(turn.error)}`);
-  const subject = createQueueSubjects(options).turn(pool, session);
-  await client.connected(AbortSignal.timeout(NATS_LIMITS.requestMs));
-  // The stream is that of all namespaces: an id is one of its subject.
-  return storeTurn(client, { subject, turn: turn.data, messageId: `${subject}:${run}` });
 }
 
 /**

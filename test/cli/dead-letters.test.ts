@@ -1,6 +1,7 @@
-import { connectNats, enqueueTurn } from 'swarmwright/nats';
+import { connectNats } from 'swarmwright/nats';
 import { reply } from 'swarmwright/testing';
 import { describe, expect, it } from 'vitest';
+import { enqueueTurn } from '../support/enqueue.ts';
 import { isNatsMissing, startNatsServer } from '../support/nats-server.ts';
 import { fixture, jsonLines, openWorkplace, SLOW } from './cli-process.ts';
 import { noTerminal, openTerminal } from './terminal.ts';

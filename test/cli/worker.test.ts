@@ -1,6 +1,7 @@
-import { connectNats, enqueueTurn, jetstreamLedger } from 'swarmwright/nats';
+import { connectNats, jetstreamLedger } from 'swarmwright/nats';
 import { reply } from 'swarmwright/testing';
 import { describe, expect, it } from 'vitest';
+import { enqueueTurn } from '../support/enqueue.ts';
 import { isNatsMissing, startNatsServer } from '../support/nats-server.ts';
 import { fixture, openWorkplace, SLOW } from './cli-process.ts';
 

@@ -4,12 +4,12 @@ import { openaiCompatible } from '../../src/model/open-ai-compatible.ts';
 import { connectNats } from '../../src/nats/client.ts';
 import { jetstreamLedger } from '../../src/nats/jet-stream-ledger.ts';
 import { provision } from '../../src/nats/provision.ts';
-import { enqueueTurn } from '../../src/nats/work-queue.ts';
 import { startWorker } from '../../src/nats/worker.ts';
 import { createRuntime } from '../../src/runtime.ts';
 import { commit, note, notesOf, rootSession, take } from '../../src/testing/ledger-samples.ts';
 import { reply } from '../../src/testing/reply.ts';
 import { scriptedServer } from '../../src/testing/scripted-server.ts';
+import { enqueueTurn } from '../support/enqueue.ts';
 import { isNatsMissing, type NatsServer, startNatsServer } from '../support/nats-server.ts';
 
 describe.skipIf(isNatsMissing())('a ledger under the users of nats.conf', () => {

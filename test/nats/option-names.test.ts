@@ -1,7 +1,7 @@
 import {
   connectNats,
-  enqueueTurn,
   jetstreamLedger,
+  natsPool,
   natsSink,
   provision,
   publishDeltas,
@@ -20,6 +20,7 @@ const refused = (message: string) => expect.objectContaining({ code: 'invalid-de
 describe('options of what works with NATS', () => {
   it.each([
     ['natsSink', () => natsSink(untyped({ connexion: 'nats://127.0.0.1:1' })), 'connexion'],
+    ['natsPool', () => natsPool(untyped({ connection: 'nats://127.0.0.1:1', pol: 'reviews' })), 'pol'],
     ['connectNats', () => connectNats(untyped({ server: 'nats://127.0.0.1:1' })), 'server'],
     ['tls', () => connectNats(untyped({ tls: { ca: 'ca.pem' } })), 'ca'],
     ['subscribe', () => subscribe(untyped({ connection: 'nats://127.0.0.1:1', rooot: 's-1' })), 'rooot'],
@@ -41,7 +42,6 @@ describe('options of what works with NATS', () => {
       'sesion',
     ],
     ['publishDeltas', () => publishDeltas(untyped({ connection: 'nats://127.0.0.1:1', rn: {} })), 'rn'],
-    ['enqueueTurn', () => enqueueTurn(untyped({}), untyped({ run: 'r-1', pol: 'reviews' })), 'pol'],
     ['provision', () => provision(untyped({}), untyped({ legder: true })), 'legder'],
   ])('of %s that are misspelt reject by name', async (where, give, name) => {
     await expect(give()).rejects.toEqual(refused(`${where}: there is no option ${name}`));
