@@ -51,7 +51,7 @@ export async function startPool({ workers: count, leaseSeconds, ns }: PoolOption
   const world: World = { baseURL: provider.baseURL, apiKey: SECRET, spyPath };
   const plan = { url: server.url, ns, leaseSeconds, world };
   const workers = Array.from({ length: count }, () => workerProcess(plan));
-  parts.defer(async () => void (await Promise.all(workers.map((worker) => worker.kill()))));
+  parts.defer(async () => void (await Promise.all(workers.map((worker) => worker.leave()))));
   await Promise.all(workers.map((worker) => worker.start()));
   const closing = new AbortController();
   parts.defer(() => closing.abort());

@@ -17,6 +17,8 @@ export interface WorkerProcess {
   readonly isAlive: boolean;
   /** SIGKILL, and waits until it is gone. */
   kill(): Promise<void>;
+  /** The same for good: none is started any more. */
+  leave(): Promise<void>;
   /** SIGSTOP, then SIGCONT after a while. */
   freeze(): void;
   thaw(): void;
@@ -26,10 +28,14 @@ export interface WorkerProcess {
   said(): string;
 }
 
+/** Starts of a worker until one finds everything that it needs. */
+const MOST_TRIES = 20;
+
 /** `swarmwright worker` on the agents of this folder. */
 export function workerProcess({ url, ns, leaseSeconds, world }: WorkerPlan): WorkerProcess {
   let child: ChildProcess | undefined;
   let said = '';
+  let isLeft = false;
   const args = ['src/cli/main.ts', 'worker', 'test/programs/chaos-agents.ts', '--nats', url, '--ns', ns];
   const env = {
     ...process.env,
@@ -44,29 +50,38 @@ export function workerProcess({ url, ns, leaseSeconds, world }: WorkerPlan): Wor
     child.kill('SIGKILL');
     await gone;
   };
+  const launch = async (): Promise<'ready' | 'ended' | 'killed'> => {
+    const ready = Promise.withResolvers<'ready' | 'ended' | 'killed'>();
+    const started = spawn(
+      process.execPath,
+      ['--conditions=swarmwright-source', ...args, '--lease', String(leaseSeconds)],
+      { stdio: ['ignore', 'pipe', 'pipe'], env },
+    );
+    child = started;
+    const hear = (chunk: Buffer) => {
+      said += chunk.toString();
+      if (chunk.toString().includes('works on turns')) ready.resolve('ready');
+    };
+    started.stdout.on('data', hear);
+    started.stderr.on('data', hear);
+    started.once('close', (code) => ready.resolve(code === null ? 'killed' : 'ended'));
+    return ready.promise;
+  };
   return {
     async start() {
-      const ready = Promise.withResolvers<void>();
-      const started = spawn(
-        process.execPath,
-        ['--conditions=swarmwright-source', ...args, '--lease', String(leaseSeconds)],
-        { stdio: ['ignore', 'pipe', 'pipe'], env },
-      );
-      child = started;
-      const hear = (chunk: Buffer) => {
-        said += chunk.toString();
-        if (chunk.toString().includes('works on turns')) ready.resolve();
-      };
-      started.stdout.on('data', hear);
-      started.stderr.on('data', hear);
-      // One that is killed while it starts is started once more by whoever killed it.
-      started.once('close', () => ready.resolve());
-      await ready.promise;
+      // One that does not find the broker ends by itself, and whoever keeps workers starts it again.
+      for (let tries = 0; tries < MOST_TRIES && !isLeft; tries += 1) {
+        if ((await launch()) !== 'ended') return;
+      }
     },
     get isAlive() {
       return isAlive();
     },
     kill,
+    async leave() {
+      isLeft = true;
+      await kill();
+    },
     freeze: () => void child?.kill('SIGSTOP'),
     thaw: () => void child?.kill('SIGCONT'),
     async end(withinMs) {
