@@ -28,7 +28,7 @@ export function createChartView(store: Store): View {
     role: 'region',
     'aria-label': 'Statechart',
   });
-  const steps = el('ol', { class: 'path' });
+  const steps = el('ol', { class: 'path', tabindex: '0', 'aria-label': 'Path' });
   const pathPane = el('div', { class: 'path-pane' }, el('h3', {}, 'Path'), steps);
   const title = el('h2', { class: 'view-title' });
   const about = el('p', { class: 'muted chart-about' });

@@ -154,7 +154,7 @@ function refusalBlock(node: ActorNode, code: string): HTMLElement {
     el('h3', {}, 'Why it was refused'),
     el('p', {}, el('code', {}, code)),
     el('p', {}, refusalWords(code)),
-    node.reason !== undefined && node.reason !== code && el('pre', {}, node.reason),
+    node.reason !== undefined && node.reason !== code && el('pre', { tabindex: '0' }, node.reason),
   );
 }
 

@@ -133,7 +133,7 @@ function drawSearch(search: SearchFacts): HTMLElement {
   return el(
     'div',
     { class: 'search-facts' },
-    el('h4', {}, 'Search', query !== undefined && el('q', {}, query)),
+    el('h3', {}, 'Search', query !== undefined && el('q', {}, query)),
     ranked.length === 0
       ? el('p', { class: 'hint' }, 'Nothing matched.')
       : el(
@@ -166,7 +166,7 @@ function drawRefusal(call: ActorNode, visible: readonly string[], store: Store):
     'div',
     { class: 'refusal', 'data-code': refusal },
     el(
-      'h4',
+      'h3',
       {},
       'Refused: ',
       el('button', { class: 'link', onclick: () => store.select(call.id) }, call.name),
@@ -179,6 +179,6 @@ function drawRefusal(call: ActorNode, visible: readonly string[], store: Store):
       wasVisible ? 'It was visible in this step.' : 'It was not visible in this step.',
       requestedName !== undefined && requestedName !== call.name && ` The model wrote ${requestedName}.`,
     ),
-    call.reason !== undefined && call.reason !== refusal && el('pre', {}, call.reason),
+    call.reason !== undefined && call.reason !== refusal && el('pre', { tabindex: '0' }, call.reason),
   );
 }

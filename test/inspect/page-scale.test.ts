@@ -1,5 +1,3 @@
-import axe from 'axe-core';
-import type { Page } from 'playwright-core';
 import { createRuntime } from 'swarmwright';
 import { page } from 'swarmwright/inspect';
 import { createGate, reply } from 'swarmwright/testing';
@@ -7,25 +5,11 @@ import { expect, it, onTestFinished } from 'vitest';
 import { PAGE_LIMITS } from '../../src/limits.ts';
 import { scriptedAgent } from '../support/scripted-agents.ts';
 import { describeInBrowser } from './chromium.ts';
-import { LIT, row, shownRuntime, TOKEN, whenReady } from './shown-run.ts';
-import { askingTool, gatedTool } from './tools.ts';
+import { LIT, row, shownRuntime, whenReady } from './shown-run.ts';
+import { gatedTool } from './tools.ts';
 
 const ACTORS = 1_000;
 const BURST = 50_000;
-
-interface Finding {
-  readonly id: string;
-  readonly impact: string;
-  readonly nodes: readonly { readonly html: string }[];
-}
-
-/** What an accessibility check finds that matters, as one line each. */
-async function seriousFindings(tab: Page): Promise<readonly string[]> {
-  const { violations } = (await tab.evaluate('axe.run()')) as { violations: readonly Finding[] };
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`);
-}
 
 describeInBrowser('a page with much on it', (browser) => {
   it('IN-12 stays usable with 1,000 live actors', async () => {
@@ -90,33 +74,4 @@ describeInBrowser('a page with much on it', (browser) => {
     }
     await tab.getByText(`${BURST - PAGE_LIMITS.moves} transitions dropped`).waitFor();
   });
-
-  it.each(['light', 'dark'] as const)(
-    'IN-12 has nothing serious for an accessibility check to find (%s)',
-    async (colorScheme) => {
-      const { agent } = scriptedAgent(
-        [reply().call('nothing', {}).call('remove', { path: '/' }), reply().text('Done.')],
-        { tools: [askingTool('remove', [])] },
-      );
-      const { runtime, url } = await shownRuntime({}, { content: true, token: TOKEN });
-      const run = runtime.run(agent, 'Go.');
-      // The check is put in past the content policy of the page, which would keep it out.
-      const tab = await browser.open(url, { colorScheme, bypassCSP: true });
-      await tab.locator('.approval').waitFor();
-      await tab.addScriptTag({ content: axe.source });
-      for (const view of ['Sequence', 'Tools', 'Events', 'Chart']) {
-        await tab.getByRole('tab', { name: view }).click();
-        await tab.click(row('call', 'nothing'));
-        await tab.locator('.block.is-bad').waitFor();
-        expect([view, await seriousFindings(tab)]).toEqual([view, []]);
-      }
-      await tab.keyboard.press('[');
-      await tab.getByText('Earlier moment').waitFor();
-      await tab.keyboard.press('?');
-      await tab.getByRole('dialog').waitFor();
-      expect(await seriousFindings(tab)).toEqual([]);
-      run.cancel();
-      await run.result;
-    },
-  );
 });
