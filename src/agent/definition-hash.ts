@@ -9,6 +9,17 @@ import type { OtherDefinition } from './runtime-options.ts';
  * the agents it reaches. Functions have no identity that holds over processes: they are not in it.
  */
 export function definitionHash(definition: AnyAgent | OtherDefinition): string {
+  const known = hashes.get(definition);
+  if (known !== undefined) return known;
+  const hash = hashOf(definition);
+  hashes.set(definition, hash);
+  return hash;
+}
+
+/** Definitions are frozen: each is hashed once. */
+const hashes = new WeakMap<object, string>();
+
+function hashOf(definition: AnyAgent | OtherDefinition): string {
   const seen = new Map<string, unknown>();
   collect(definition, seen);
   return createHash('sha256')

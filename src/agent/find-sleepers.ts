@@ -39,10 +39,11 @@ async function wakeFor(
   return isWanted ? { session, cause: `sleeper ${sessionId} ${head.seq} ${due}` } : undefined;
 }
 
-/** Whether what was told of a session last is that it is paused, by a worker of the pool. */
+/** Whether a worker of the pool paused it, and not because somebody asked for that: who asked resumes it. */
 function isPausedIn(records: readonly LedgerRecord[], pool: string): boolean {
   const told = records.findLast((record) => record.type === 'run.settled');
-  return told?.type === 'run.settled' && told.data.status === 'paused' && told.data.pool === pool;
+  if (told?.type !== 'run.settled' || told.data.status !== 'paused') return false;
+  return told.data.pool === pool && told.data.pause !== 'requested';
 }
 
 /** Calls that were decided on or whose time is up, and texts that wait. */

@@ -104,9 +104,9 @@ export class RecordedRun {
    * A run may be given twice, and both be found new before either has the session: only whoever has it knows whether
    * the other was first, or whether it was told to be over.
    */
-  async #wasBegun({ parts, log }: OpenSession): Promise<boolean> {
+  async #wasBegun({ facts, parts, log }: OpenSession): Promise<boolean> {
     const { begins, run } = this.#ticket;
-    if (begins !== true) return false;
+    if (begins !== true || facts.head === undefined) return false;
     const records = await parts.ledger.read(log.identity.session);
     return records.some(
       ({ type, data }) => (type === 'turn.opened' || type === 'run.settled') && data.run === run,

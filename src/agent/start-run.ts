@@ -122,7 +122,8 @@ async function submit(
 ): Promise<number> {
   try {
     const ledger = await start.ledger;
-    const position = await ledger.position();
+    // Events of a run that a worker has are read by whoever gave it.
+    const position = run.unit === undefined ? await ledger.position() : 0;
     const job = await jobOf();
     start.assertOpen();
     // A run that is taken up may have come to another session: its own, or one derived from it.

@@ -85,7 +85,15 @@ async function tellParked(core: RuntimeCore, ledger: Ledger, word: SessionWord):
       await actOnTurn({ id, ...word }, turn, { ids: core.ids, steeringQueue });
     },
   });
-  await core.pool?.wake({ session: place, cause: `steering ${id}` });
+  // Who asked for a pause resumes the run, and the text waits for that.
+  if (!(await isPausedOnRequest(ledger, place))) {
+    await core.pool?.wake({ session: place, cause: `steering ${id}` });
+  }
+}
+
+async function isPausedOnRequest(ledger: Ledger, session: string): Promise<boolean> {
+  const told = (await ledger.read(session)).findLast(({ type }) => type === 'run.settled');
+  return told?.type === 'run.settled' && told.data.pause === 'requested';
 }
 
 /** The text as a fact: whoever takes the turn up puts it into its next request. */

@@ -1,5 +1,6 @@
 import { Argument, type Command, InvalidArgumentError } from 'commander';
 import type { JsonObject } from '../ledger/content.ts';
+import type { JoinedPool } from '../nats/pool-consumer.ts';
 import type { ProvisionReport, SettingDifference } from '../nats/provision.ts';
 import type { Cli } from './cli.ts';
 import { addDeadLetterCommand } from './dead-letter-command.ts';
@@ -14,10 +15,12 @@ import {
   natsOption,
   withNats,
 } from './nats-option.ts';
+import { wholeNumber } from './whole-number.ts';
 
 interface InitOptions extends NatsCommandOptions {
   readonly dryRun?: boolean;
   readonly ledger?: boolean;
+  readonly pool?: string;
   readonly replicas?: number;
   readonly eventDays?: number;
   readonly json?: boolean;
@@ -35,11 +38,12 @@ Examples:
   $ swarmwright nats init --dry-run
   $ swarmwright nats init --nats nats://provisioner:provisioner@127.0.0.1:4222
   $ swarmwright nats init --replicas 3
-  $ swarmwright nats init --ledger
+  $ swarmwright nats init --ledger --pool reviews
 
 Makes the stream of events and the bucket of artifacts, once for a server; with --ledger also the streams in which
-runtimes keep their ledger. What is there already is compared with what
-it should be, setting by setting, and never changed. Ends with 1 where events cannot go.`;
+runtimes keep their ledger, and with --pool the queue of those workers, which need no right to make one then. What is
+there already is compared with what it should be, setting by setting, and never changed. Ends with 1 where events cannot
+go.`;
 
 const STATUS_EXAMPLES = `
 Examples:
@@ -69,8 +73,10 @@ export function addNatsCommands(program: Command, cli: Cli): void {
     .addOption(insecureOption())
     .option('--dry-run', 'only look')
     .option('--ledger', 'the streams of a ledger too')
-    .option('--replicas <number>', 'copies in a cluster; default: 1', readWhole)
-    .option('--event-days <number>', 'days events are kept; default: 7', readWhole)
+    .option('--pool <name>', 'the queue of a pool of workers too')
+    .addOption(namespaceOption())
+    .option('--replicas <number>', 'copies in a cluster; default: 1', wholeNumber(1))
+    .option('--event-days <number>', 'days events are kept; default: 7', wholeNumber(1))
     .option('--json', 'one JSON object')
     .addHelpText('after', INIT_EXAMPLES)
     .action((options: InitOptions) => init(cli, options));
@@ -80,7 +86,7 @@ export function addNatsCommands(program: Command, cli: Cli): void {
     .addOption(natsOption().default(LOCAL))
     .addOption(insecureOption())
     .addOption(namespaceOption())
-    .option('--seconds <number>', 'time to listen', readWhole, 6)
+    .option('--seconds <number>', 'time to listen', wholeNumber(1), 6)
     .option('--json', 'one JSON object a line')
     .addHelpText('after', STATUS_EXAMPLES)
     .action((options: StatusOptions) => status(cli, options));
@@ -126,26 +132,21 @@ async function send(cli: Cli, { verb, session, body }: Sending, options: NatsCom
   if (!reply.accepted) cli.exitCode = EXIT.failed;
 }
 
-/** @throws InvalidArgumentError which names what is wrong */
-function readWhole(text: string): number {
-  const value = Number(text);
-  if (Number.isInteger(value) && value >= 1) return value;
-  throw new InvalidArgumentError('A whole number of at least 1 is needed.');
-}
-
 async function init(cli: Cli, options: InitOptions): Promise<void> {
-  const { dryRun = false, ledger = false, replicas, eventDays } = options;
+  const { dryRun = false, ledger = false, replicas, eventDays, pool, ns } = options;
   const { provision } = await import('../nats/provision.ts');
-  const report = await withNats(options, (client) =>
-    provision(client, {
+  const { joinPool } = await import('../nats/pool-consumer.ts');
+  const [report, joined] = await withNats(options, async (client) => [
+    await provision(client, {
       dryRun,
       ledger,
       ...(replicas === undefined ? {} : { replicas }),
       ...(eventDays === undefined ? {} : { eventDays }),
     }),
-  );
-  if (options.json === true) await cli.out.write(`${jsonText(report)}\n`);
-  else await cli.out.lines(reportLines(report));
+    pool === undefined || dryRun ? undefined : await joinPool(client, { pool, ns }),
+  ]);
+  if (options.json === true) await cli.out.write(`${jsonText({ ...report, pool: joined })}\n`);
+  else await cli.out.lines([...reportLines(report), ...(joined === undefined ? [] : [poolLine(joined)])]);
   if (report.verdict === 'unfit') cli.exitCode = EXIT.failed;
 }
 
@@ -172,6 +173,11 @@ function reportLines({ server, streams, verdict }: ProvisionReport): readonly Li
     ]),
     [span(words, style)],
   ];
+}
+
+function poolLine({ name, state, ackWaitMs }: JoinedPool): Line {
+  const words = `  ${state}, turns of a worker that is silent for ${ackWaitMs / 1_000} s go to others`;
+  return [span(name, 'bold'), span(words, 'good')];
 }
 
 function differenceLine({ setting, wanted, found, isRequired }: SettingDifference): Line {

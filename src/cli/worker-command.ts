@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import type { DeadTurn } from '../nats/worker.ts';
 import type { Cli } from './cli.ts';
 import { loadDefinitions } from './load-target.ts';
@@ -10,6 +10,7 @@ import {
   withNats,
 } from './nats-option.ts';
 import { tellRefusal } from './run-command.ts';
+import { wholeNumber } from './whole-number.ts';
 
 interface WorkerCommandOptions extends NatsCommandOptions {
   readonly pool: string;
@@ -41,32 +42,16 @@ export function addWorkerCommand(program: Command, cli: Cli): void {
     .addOption(insecureOption())
     .addOption(namespaceOption())
     .option('--pool <name>', 'queue to take turns from', 'default')
-    .option('--concurrency <number>', 'turns at once', readConcurrency, 4)
-    .option('--lease <seconds>', 'silence after which its turns go to others', readLease, 30)
-    .option('--drain <seconds>', 'time that turns under way have once it is told to stop', readDrain, 30)
+    .option('--concurrency <number>', 'turns at once', wholeNumber(1, 1_000), 4)
+    .option('--lease <seconds>', 'silence after which its turns go to others', wholeNumber(1, 3_600), 30)
+    .option(
+      '--drain <seconds>',
+      'time that turns under way have once it is told to stop',
+      wholeNumber(0, 86_400),
+      30,
+    )
     .addHelpText('after', EXAMPLES)
     .action((file: string, options: WorkerCommandOptions) => work(cli, file, options));
-}
-
-/** @throws InvalidArgumentError which names what is wrong */
-function readConcurrency(text: string): number {
-  const value = Number(text);
-  if (Number.isInteger(value) && value >= 1 && value <= 1_000) return value;
-  throw new InvalidArgumentError('A whole number from 1 to 1000 is needed.');
-}
-
-/** @throws InvalidArgumentError which names what is wrong */
-function readDrain(text: string): number {
-  const value = Number(text);
-  if (text !== '' && Number.isInteger(value) && value >= 0 && value <= 86_400) return value;
-  throw new InvalidArgumentError('A whole number of seconds from 0 to 86400 is needed.');
-}
-
-/** @throws InvalidArgumentError which names what is wrong */
-function readLease(text: string): number {
-  const value = Number(text);
-  if (Number.isInteger(value) && value >= 1 && value <= 3_600) return value;
-  throw new InvalidArgumentError('A whole number of seconds from 1 to 3600 is needed.');
 }
 
 async function work(cli: Cli, file: string, options: WorkerCommandOptions): Promise<void> {
@@ -91,7 +76,9 @@ async function work(cli: Cli, file: string, options: WorkerCommandOptions): Prom
     const stop = stopSignal();
     const onDead = ({ reason, message, subject }: DeadTurn) =>
       void cli.err.say(`gave up ${subject}: ${reason}, ${message}`);
-    const worker = await startWorker({ connection, ns, pool, concurrency, leaseMs, runtime, onDead });
+    const onFault = ({ message }: Error) => void cli.err.say(`cannot work: ${message}`);
+    const place = { connection, ns, pool, concurrency, leaseMs };
+    const worker = await startWorker({ ...place, runtime, onDead, onFault });
     const names = Object.keys(agents).join(', ');
     await cli.out.write(`works on turns of ${names} in the pool ${pool}, ${concurrency} at once\n`);
     await stop.asked;

@@ -1,5 +1,4 @@
-import { AckPolicy, type Consumer, type JsMsg, jetstream } from '@nats-io/jetstream';
-import { z } from 'zod';
+import { type Consumer, type JsMsg, jetstream } from '@nats-io/jetstream';
 import { sleep, systemClock } from '../clock.ts';
 import { isSwarmError, SwarmError } from '../errors.ts';
 import { type TurnWork, workOf } from '../graph/turn-work.ts';
@@ -8,18 +7,18 @@ import { assertOptions, type OptionNames } from '../option-names.ts';
 import type { Runtime } from '../runtime.ts';
 import type { NatsClient } from './client.ts';
 import { type Connection, openConnection } from './connection.ts';
-import { askJetStream, FAULT, readJson, rejection } from './jet-stream-api.ts';
+import { readJson } from './jet-stream-api.ts';
 import { QUEUE_STREAM } from './ledger-streams.ts';
 import { createLedgerSubjects } from './ledger-subjects.ts';
 import { messageOf, natsError } from './nats-error.ts';
+import { joinPool } from './pool-consumer.ts';
 import { queueEntrySchema } from './queue-entry.ts';
 import { scanTurns } from './scan-turns.ts';
 import { assertKeepsLedger } from './server-fit.ts';
-import { encodeToken, type SubjectOptions } from './subjects.ts';
+import type { SubjectOptions } from './subjects.ts';
 import { type EntryEnd, workOnEntry } from './work-on-entry.ts';
 import { createQueueSubjects, type QueueSubjects } from './work-queue.ts';
 
-const NANOS_PER_MS = 1_000_000;
 /** Signs that a turn is worked on, in the time a worker may be silent. */
 const SIGNS = 3;
 
@@ -39,6 +38,8 @@ export interface WorkerOptions extends SubjectOptions {
   readonly runtime: Runtime;
   /** Told of each turn that is given up, once it is among the dead letters. What it throws is passed over. */
   readonly onDead?: (letter: DeadTurn) => void;
+  /** Told of what keeps it from its work: it goes on trying. What it throws is passed over. */
+  readonly onFault?: (error: SwarmError) => void;
 }
 
 /** A turn that was given up. */
@@ -81,6 +82,7 @@ const OPTIONS: OptionNames<WorkerOptions> = {
   leaseMs: true,
   runtime: true,
   onDead: true,
+  onFault: true,
 };
 
 /**
@@ -99,15 +101,13 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     assertKeepsLedger(client.server);
     const subjects = createQueueSubjects(options);
     const scanSubject = createLedgerSubjects(options).owner(`scan=w${options.pool ?? 'default'}`);
-    const { pool = 'default', ns = 'default', leaseMs = NATS_LIMITS.ackWaitMs } = options;
-    const name = `pool-${encodeToken(ns)}-${encodeToken(pool)}`;
-    const found = await ensurePool(client, { name, filter: subjects.turns(pool), ackWaitMs: leaseMs });
+    const { name, ackWaitMs } = await joinPool(client, options);
     return new PoolWorker(options, {
       client,
       isOwn,
       subjects,
       consumer: name,
-      ackWaitMs: found,
+      ackWaitMs,
       work,
       scanSubject,
     });
@@ -115,37 +115,6 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     if (isOwn) await client.close();
     throw natsError(error, 'starting a worker');
   }
-}
-
-interface PoolPlan {
-  readonly name: string;
-  readonly filter: string;
-  readonly ackWaitMs: number;
-}
-
-const infoSchema = z.object({ config: z.object({ ack_wait: z.number() }) });
-
-/** The same for every worker of a pool: whoever comes first makes it. Gives the time a worker may be silent. */
-async function ensurePool(client: NatsClient, { name, filter, ackWaitMs }: PoolPlan): Promise<number> {
-  const known = await askJetStream(client, `CONSUMER.INFO.${QUEUE_STREAM}.${name}`);
-  if (known.type === 'answer') return ackWaitOf(known.body);
-  if (known.fault.code !== FAULT.consumerNotFound) throw rejection(`joining ${name}`, known.fault);
-  const config = {
-    durable_name: name,
-    ack_policy: AckPolicy.Explicit,
-    filter_subject: filter,
-    ack_wait: ackWaitMs * NANOS_PER_MS,
-    // How often is for the ledger to say: a worker that dies without a word counts there too.
-    max_deliver: -1,
-  };
-  const body = { stream_name: QUEUE_STREAM, config };
-  const made = await askJetStream(client, `CONSUMER.CREATE.${QUEUE_STREAM}.${name}.${filter}`, body);
-  if (made.type === 'fault') throw rejection(`joining ${name}`, made.fault);
-  return ackWaitOf(made.body);
-}
-
-function ackWaitOf(info: object): number {
-  return infoSchema.parse(info).config.ack_wait / NANOS_PER_MS;
 }
 
 interface PoolParts {
@@ -213,9 +182,10 @@ class PoolWorker implements Worker {
         const message = await this.#pull(seat);
         failures = 0;
         if (message !== undefined) await this.#take(message);
-      } catch {
+      } catch (error) {
         // The queue has it still: it comes again, to whoever asks.
         failures += 1;
+        if (!signal.aborted) this.#tell(this.#options.onFault, natsError(error, 'working on a turn'));
       }
       const pauseMs = failures === 0 ? 0 : NATS_LIMITS.ledgerBackoffMs * 2 ** failures;
       await sleep(systemClock, Math.min(NATS_LIMITS.maxReconnectMs, pauseMs), signal);
@@ -299,11 +269,11 @@ class PoolWorker implements Worker {
     await client.request(subjects.deadLetter('turn', reason), Buffer.from(JSON.stringify(letter), 'utf8'));
     message.term(reason);
     this.#counts.dead += 1;
-    this.#tellDead({ reason, message: letter.message, subject: message.subject });
+    this.#tell(this.#options.onDead, { reason, message: letter.message, subject: message.subject });
   }
-  #tellDead(letter: DeadTurn): void {
+  #tell<T>(listener: ((value: T) => void) | undefined, value: T): void {
     try {
-      this.#options.onDead?.(letter);
+      listener?.(value);
     } catch {
       // Whoever listens does not stop the work.
     }

@@ -1,0 +1,61 @@
+import { AckPolicy } from '@nats-io/jetstream';
+import { z } from 'zod';
+import { NATS_LIMITS } from '../limits.ts';
+import type { NatsClient } from './client.ts';
+import { askJetStream, FAULT, rejection } from './jet-stream-api.ts';
+import { QUEUE_STREAM } from './ledger-streams.ts';
+import { encodeToken, type SubjectOptions } from './subjects.ts';
+import { createQueueSubjects } from './work-queue.ts';
+
+/** Which workers share a queue, and how. */
+export interface PoolPlace extends SubjectOptions {
+  /** Default `default`. */
+  readonly pool?: string | undefined;
+  /** Silence of a worker after which its turns are handed to another. Default 30,000. */
+  readonly leaseMs?: number | undefined;
+}
+
+/** The queue of a pool as the server has it. */
+export interface JoinedPool {
+  /** Of its consumer. */
+  readonly name: string;
+  /** Time a worker may be silent, as whoever made it said. */
+  readonly ackWaitMs: number;
+  readonly state: 'made' | 'present';
+}
+
+const NANOS_PER_MS = 1_000_000;
+
+const infoSchema = z.object({ config: z.object({ ack_wait: z.number() }) });
+
+/**
+ * The queue of a pool, the same for all of its workers. Made where it is missing: by `swarmwright nats init --pool`, or
+ * by the first worker, where that may make one.
+ * @throws SwarmError 'nats-rejected', 'nats-unavailable'
+ */
+export async function joinPool(client: NatsClient, place: PoolPlace): Promise<JoinedPool> {
+  const { pool = 'default', ns = 'default', leaseMs = NATS_LIMITS.ackWaitMs } = place;
+  const name = `pool-${encodeToken(ns)}-${encodeToken(pool)}`;
+  const known = await askJetStream(client, `CONSUMER.INFO.${QUEUE_STREAM}.${name}`);
+  if (known.type === 'answer') return { name, ackWaitMs: ackWaitOf(known.body), state: 'present' };
+  if (known.fault.code !== FAULT.consumerNotFound) throw rejection(`joining ${name}`, known.fault);
+  const filter = createQueueSubjects(place).turns(pool);
+  const config = {
+    durable_name: name,
+    ack_policy: AckPolicy.Explicit,
+    filter_subject: filter,
+    ack_wait: leaseMs * NANOS_PER_MS,
+    // How often is for the ledger to say: a worker that dies without a word counts there too.
+    max_deliver: -1,
+    // What is given back for a while counts as well.
+    max_ack_pending: NATS_LIMITS.queuedTurns,
+  };
+  const body = { stream_name: QUEUE_STREAM, config };
+  const made = await askJetStream(client, `CONSUMER.CREATE.${QUEUE_STREAM}.${name}.${filter}`, body);
+  if (made.type === 'fault') throw rejection(`joining ${name}`, made.fault);
+  return { name, ackWaitMs: ackWaitOf(made.body), state: 'made' };
+}
+
+function ackWaitOf(info: object): number {
+  return infoSchema.parse(info).config.ack_wait / NANOS_PER_MS;
+}
