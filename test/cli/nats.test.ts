@@ -36,6 +36,18 @@ describe.skipIf(isNatsMissing())('nats init', () => {
     expect([other.code, other.stdout]).toEqual([1, expect.stringContaining('max_age is')]);
   });
 
+  it('NB-17 makes the queue of a pool, and finds it', SLOW, async () => {
+    await using server = await startNatsServer();
+    await using place = await answering();
+    const init = () => place.run(['nats', 'init', '--nats', server.url, '--ledger', '--pool', 'reviews']);
+    const made = await init();
+    expect([made.code, made.stdout]).toEqual([
+      0,
+      expect.stringMatching(/pool-default-reviews {2}made, .* 30 s/),
+    ]);
+    expect((await init()).stdout).toMatch(/pool-default-reviews {2}present/);
+  });
+
   it('tells that no server is there, without the password', SLOW, async () => {
     await using place = await answering();
     const end = await place.run(['nats', 'init', '--nats', 'nats://ann:hunter22@127.0.0.1:9']);

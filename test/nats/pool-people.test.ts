@@ -182,4 +182,34 @@ describe.skipIf(isNatsMissing())('people and children on other workers', () => {
     expect(ofType(child, 'permission.expired')).toHaveLength(1);
     await expectSound(runtime, run.sessionId);
   });
+
+  test('a text for a run that was paused on request waits until it is resumed', async () => {
+    const entered = createGate();
+    const leave = createGate();
+    const { runtime, provider } = await poolWorld(
+      server,
+      ({ messages }) =>
+        messages.some(({ role }) => role === 'tool')
+          ? reply().text('paid')
+          : reply().call('pay', { id: 'a' }),
+      (baseURL) =>
+        chain(baseURL, ['payer'], {
+          act: async () => {
+            entered.open();
+            await leave.pass();
+          },
+        }),
+    );
+    const run = runtime.run('payer', 'Go.');
+    await entered.pass();
+    await runtime.sessions.pause(run.sessionId);
+    leave.open();
+    expect(await run.result).toMatchObject({ status: 'paused', reason: 'requested' });
+    await runtime.sessions.steer(run.sessionId, 'Turn left.');
+    expect(provider.requests).toHaveLength(1);
+    const resumed = runtime.resume('payer', run.sessionId);
+    expect(await resumed.result).toMatchObject({ status: 'completed', text: 'paid' });
+    expect(JSON.stringify(provider.requests.at(-1)?.body)).toContain('Turn left.');
+    await expectSound(runtime, run.sessionId);
+  });
 });
