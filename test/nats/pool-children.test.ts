@@ -160,6 +160,26 @@ describe.skipIf(isNatsMissing())('children on other workers', () => {
     await expectSound(runtime, run.sessionId);
   });
 
+  test("what a child did not use of its share is the run's again", async () => {
+    let own = 0;
+    const { runtime } = await poolWorld(
+      server,
+      ({ toolNames }) => {
+        if (!toolNames.includes('ask_payer')) return reply().text('paid');
+        own += 1;
+        return reply().call('ask_payer', { task: `${own}` });
+      },
+      (baseURL) => chain(baseURL, ['lead', 'payer']),
+    );
+    const run = runtime.run('lead', 'Go.', { budget: { steps: 9 } });
+    expect(await run.result).toMatchObject({ status: 'failed', error: { kind: 'step-limit' } });
+    // Each time half of what is left is the child's, which takes one step of it: nothing is lost but the last.
+    const tree = await treeOf(runtime, run.sessionId);
+    const steps = tree.flatMap((records) => ofType(records, 'step.opened')).length;
+    expect(steps).toBe(9);
+    await expectSound(runtime, run.sessionId);
+  });
+
   test('a child whose definition is another one where it is to run fails, named', async () => {
     const { runtime, provider, ns } = await poolWorld(
       server,

@@ -26,7 +26,7 @@ interface World {
 }
 
 /** One suite, two fittings: what a caller sees does not tell where its run is worked on. */
-describe.skipIf(isNatsMissing()).each(['in process', 'over a pool'])('runs %s', (fitting) => {
+describe.skipIf(isNatsMissing()).each(['in process', 'over a pool'])('NB-19 runs %s', (fitting) => {
   let server: NatsServer;
   beforeAll(async () => {
     server = await startLedgerServer();
@@ -61,7 +61,7 @@ describe.skipIf(isNatsMissing()).each(['in process', 'over a pool'])('runs %s', 
     });
   }
 
-  test('NB-12 a run yields its text, counts and events in order', async () => {
+  test('a run yields its text, counts and events in order', async () => {
     const { runtime } = await world(
       [reply().call('pay', { id: 'a' }).usage(10, 2), reply().text('Paid.').usage(20, 3)],
       payers(),

@@ -269,6 +269,38 @@ describe.skipIf(isNatsMissing())('workers', () => {
     expect(provider.requests).toHaveLength(0);
   });
 
+  test('NB-15 a child that kills its workers is given up, and its parent goes on without it', async () => {
+    const ns = freshNamespace();
+    const provider = await scriptedServer({
+      script: ({ messages, toolNames }) => {
+        if (!toolNames.includes('ask_payer')) return reply().text('never');
+        return messages.some(({ role }) => role === 'tool')
+          ? reply().text('Nobody paid.')
+          : reply().call('ask_payer', { task: 'poison' });
+      },
+    });
+    onTestFinished(() => provider.close());
+    const ledger = await openLedgerOn(server, { ns });
+    await enqueueTurn(client, { ns, session: 's-1', run: 'r-1', target: 'lead', input: 'Go.' });
+    const ended = async () => (await closedTurns(ledger, 's-1')).length;
+    let deaths = 0;
+    while ((await ended()) === 0) {
+      const worker = start(ns, provider.baseURL);
+      await worker.said('ready');
+      await Promise.race([worker.ended, expect.poll(ended, WITHIN).toBe(1)]);
+      deaths += worker.process.signalCode === 'SIGKILL' ? 1 : 0;
+      expect(deaths).toBeLessThanOrEqual(4);
+    }
+    const records = await ledger.read('s-1');
+    expect(ofType(records, 'child.finished')[0]?.data).toMatchObject({
+      status: 'failed',
+      error: { kind: 'poison' },
+    });
+    expect(ofType(records, 'turn.closed')[0]?.data.status).toBe('completed');
+    expect(await ledgerOf(ns)).toHaveLength(1);
+    expect(violationsOf({ records })).toEqual([]);
+  });
+
   test('NB-16 SIGTERM lets the turn under way end and claims nothing new', async () => {
     const ns = freshNamespace();
     const provider = await providerOf(reply().call('slow', { id: 'a' }), reply().text('Paid.'));
