@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import type { DeadLetter, DeadLetters } from '../nats/dead-letters.ts';
 import type { QueueEntry } from '../nats/queue-entry.ts';
 import { count } from './amounts.ts';
@@ -13,6 +13,7 @@ import {
   natsOption,
   withNats,
 } from './nats-option.ts';
+import { wholeNumber } from './whole-number.ts';
 
 interface DeadLetterOptions extends NatsCommandOptions {
   readonly requeue?: boolean;
@@ -39,7 +40,7 @@ export function addDeadLetterCommand(nats: Command, cli: Cli, server: string): v
     .command('dead-letters')
     .summary('list turns that workers gave up, and decide what becomes of one')
     .description('Lists turns that workers gave up, shows one, queues it again or drops it.')
-    .argument('[number]', 'number of a dead letter', readNumber)
+    .argument('[number]', 'number of a dead letter', wholeNumber(1))
     .addOption(new Option('--requeue', 'put it back into its queue').conflicts('drop'))
     .option('--drop', 'take it away')
     .option('--json', 'one JSON object a line')
@@ -54,13 +55,6 @@ export function addDeadLetterCommand(nats: Command, cli: Cli, server: string): v
         number === undefined ? list(cli, letters, options) : look(cli, letters, { ...options, number }),
       );
     });
-}
-
-/** @throws InvalidArgumentError which names what is wrong */
-function readNumber(text: string): number {
-  const value = Number(text);
-  if (Number.isSafeInteger(value) && value >= 1) return value;
-  throw new InvalidArgumentError('A whole number of at least 1 is needed.');
 }
 
 async function withDeadLetters(

@@ -11,6 +11,7 @@ import {
   natsOption,
   withNats,
 } from './nats-option.ts';
+import { wholeNumber } from './whole-number.ts';
 
 interface EventsOptions extends NatsCommandOptions {
   readonly root?: string;
@@ -50,7 +51,9 @@ export function addEventsCommands(program: Command, cli: Cli): void {
     .addHelpText('after', TAIL_EXAMPLES)
     .action((options: EventsOptions) => tail(cli, options));
   addFilters(events.command('replay').description('Shows events that are stored.'))
-    .addOption(new Option('--after <sequence>', 'begin behind this place of the stream').argParser(readWhole))
+    .addOption(
+      new Option('--after <sequence>', 'begin behind this place of the stream').argParser(wholeNumber(0)),
+    )
     .addOption(new Option('--since <time>', 'begin at this time').argParser(readTime).conflicts('after'))
     .addHelpText('after', REPLAY_EXAMPLES)
     .action((options: EventsOptions) => replay(cli, options));
@@ -66,15 +69,8 @@ function addFilters(command: Command): Command {
     .option('--agent <name>', 'only of agents of this name')
     .option('--kind <kind>', 'only of this kind, for example tool')
     .option('--name <name>', 'only of this name, for example failed')
-    .addOption(new Option('-n, --count <number>', 'end after so many').argParser(readWhole))
+    .addOption(new Option('-n, --count <number>', 'end after so many').argParser(wholeNumber(0)))
     .option('--json', 'one JSON object a line');
-}
-
-/** @throws InvalidArgumentError which names what is wrong */
-function readWhole(text: string): number {
-  const value = Number(text);
-  if (Number.isInteger(value) && value >= 0) return value;
-  throw new InvalidArgumentError('A whole number is needed.');
 }
 
 /** @throws InvalidArgumentError which names what is wrong */

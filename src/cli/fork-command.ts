@@ -1,7 +1,8 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import type { ForkRequest } from '../agent/fork-session.ts';
 import type { Cli } from './cli.ts';
 import type { ExitCode } from './exit-code.ts';
+import { indeterminateOption } from './indeterminate-option.ts';
 import { withRuntime } from './ledger-option.ts';
 import { loadTarget } from './load-target.ts';
 import {
@@ -13,6 +14,7 @@ import {
   tellUsage,
 } from './run-command.ts';
 import { watchRun } from './watch-run.ts';
+import { wholeNumber } from './whole-number.ts';
 
 interface ForkCommandOptions extends RunningOptions {
   readonly at: number;
@@ -40,25 +42,15 @@ export function addForkCommand(program: Command, cli: Cli): void {
     .description('Goes on from any point of a session in a new session.')
     .argument('<file>', 'module that exports the agent')
     .argument('<session>', 'session to go on from')
-    .requiredOption('--at <seq>', 'number of the last fact that counts', readSeq)
+    .requiredOption('--at <seq>', 'number of the last fact that counts', wholeNumber(1))
     .addOption(new Option('-i, --input <text>', 'begin the turn with another input').conflicts('result'))
     .option('--result <text>', 'tell the model that the last call before the point returned this')
-    .addOption(
-      new Option('--indeterminate <decision>', 'what becomes of calls whose outcome is unknown')
-        .choices(['block', 'retry', 'abandon'])
-        .default('block'),
-    );
+    .addOption(indeterminateOption());
   addRunningOptions(command)
     .addHelpText('after', EXAMPLES)
     .action(async (file: string, session: string, options: ForkCommandOptions) => {
       cli.exitCode = await forkFile(cli, file, { ...options, session });
     });
-}
-
-function readSeq(text: string): number {
-  const seq = Number(text);
-  if (Number.isInteger(seq) && seq > 0) return seq;
-  throw new InvalidArgumentError('Facts are numbered from 1.');
 }
 
 async function forkFile(

@@ -6,7 +6,8 @@ import type { ExitCode } from './exit-code.ts';
 import { inspectBus } from './inspect-bus.ts';
 import { inspectWithPage } from './inspect-page.ts';
 import { inspectWithStately } from './inspect-stately.ts';
-import { addInputOptions, type InputOptions, readPort, tellUsage } from './run-command.ts';
+import { addInputOptions, type InputOptions, tellUsage } from './run-command.ts';
+import { wholeNumber } from './whole-number.ts';
 
 /** Options of `inspect`. */
 export interface InspectOptions extends InputOptions {
@@ -41,7 +42,7 @@ export function addInspectCommand(program: Command, cli: Cli): void {
     .description('Shows the machines of a run, or of a recorded ledger.')
     .argument('[file]', 'module that exports an agent, or a ledger; none with --nats')
     .addOption(new Option('--stately', 'in the Stately inspector, instead of a page of its own'))
-    .addOption(new Option('--port <number>', 'port to serve at').argParser(readPort))
+    .addOption(new Option('--port <number>', 'port to serve at').argParser(wholeNumber(1, 65_535)))
     .option('--no-open', 'leave the browser alone')
     .option('--stay', 'serve on when the run is over, until Ctrl-C');
   addInputOptions(command)

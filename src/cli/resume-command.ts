@@ -1,7 +1,8 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { tellBus } from './bus-option.ts';
 import type { Cli } from './cli.ts';
 import type { ExitCode } from './exit-code.ts';
+import { indeterminateOption } from './indeterminate-option.ts';
 import { withRuntime } from './ledger-option.ts';
 import { loadTarget } from './load-target.ts';
 import { addRunningOptions, placeOf, type RunningOptions, settingsOf, tellRefusal } from './run-command.ts';
@@ -31,11 +32,7 @@ export function addResumeCommand(program: Command, cli: Cli): void {
     .description('Takes up the open turn of a session where it was left.')
     .argument('<file>', 'module that exports the agent')
     .argument('<session>', 'session with an open turn')
-    .addOption(
-      new Option('--indeterminate <decision>', 'what becomes of calls whose outcome is unknown')
-        .choices(['block', 'retry', 'abandon'])
-        .default('block'),
-    );
+    .addOption(indeterminateOption());
   addRunningOptions(command)
     .addHelpText('after', EXAMPLES)
     .action(async (file: string, session: string, options: ResumeOptions) => {

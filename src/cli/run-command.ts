@@ -18,6 +18,7 @@ import { type LoadedTarget, loadTarget, type Runnable } from './load-target.ts';
 import { insecureOption, namespaceOption, natsOption } from './nats-option.ts';
 import { openPage } from './open-page.ts';
 import { type ShowOptions, watchRun } from './watch-run.ts';
+import { wholeNumber } from './whole-number.ts';
 
 /** Options that `run` and `resume` share. */
 export interface RunningOptions extends LedgerOptions, ShowOptions, BusOptions {
@@ -60,7 +61,7 @@ export function addRunCommand(program: Command, cli: Cli): void {
     .description('Gives an agent an input and shows what it does, to the end.')
     .argument('<file>', 'module that exports the agent')
     .option('--inspect', 'show it in a page of this machine too')
-    .option('--inspect-port <number>', 'port of the page; default: one that is free', readPort);
+    .option('--inspect-port <number>', 'port of the page; default: one that is free', wholeNumber(1, 65_535));
   addInputOptions(command)
     .addHelpText('after', EXAMPLES)
     .action(async (file: string, options: RunOptions) => {
@@ -77,12 +78,6 @@ async function inspectorOf(
 }
 
 /** A port as a person writes it. */
-export function readPort(text: string): number {
-  const port = Number(text);
-  if (Number.isInteger(port) && port > 0 && port < 65_536) return port;
-  throw new InvalidArgumentError('A port is a number from 1 to 65535.');
-}
-
 /** Adds the options of a command that gives an agent an input. */
 export function addInputOptions(command: Command): Command {
   command

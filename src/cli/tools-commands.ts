@@ -20,6 +20,7 @@ import { type LedgerOptions, ledgerOption, withRuntime } from './ledger-option.t
 import { type Line, span, textLine } from './line.ts';
 import { figuresOfSets, type QueryLine, type QuerySet, readQueries, readTools } from './set-figures.ts';
 import { figuresOfTurns, measuresOf } from './turn-figures.ts';
+import { wholeNumber } from './whole-number.ts';
 
 interface EvalOptions extends LedgerOptions {
   readonly set?: string;
@@ -56,10 +57,12 @@ export function addToolsCommands(program: Command, cli: Cli): void {
     .addOption(new Option('--set <file>', 'labelled queries, JSON lines, instead of a ledger'))
     .addOption(new Option('--catalogue <file>', 'the tools of the set, JSON lines'))
     .addOption(new Option('--session <id>', 'of a ledger, only this session').conflicts('set'))
-    .addOption(new Option('-k <number>', 'results of a search that count').argParser(readWhole).default(5))
+    .addOption(
+      new Option('-k <number>', 'results of a search that count').argParser(wholeNumber(1)).default(5),
+    )
     .addOption(
       new Option('--max-schema-chars <number>', 'characters of schema a search may find')
-        .argParser(readWhole)
+        .argParser(wholeNumber(1))
         .default(16_000),
     )
     .addOption(
@@ -69,14 +72,6 @@ export function addToolsCommands(program: Command, cli: Cli): void {
     .addOption(ledgerOption())
     .addHelpText('after', EXAMPLES)
     .action((options: EvalOptions) => evaluate(cli, options));
-}
-
-/** @throws InvalidArgumentError which names what is wrong */
-function readWhole(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1)
-    throw new InvalidArgumentError('A whole number of at least 1 is needed.');
-  return value;
 }
 
 /** @throws InvalidArgumentError which names what is wrong */

@@ -33,7 +33,7 @@ describe('swarmwright fork', SLOW, () => {
   });
 
   it.each([
-    ['a point that is none', ['--at', '0'], 2, 'Facts are numbered from 1'],
+    ['a point that is none', ['--at', '0'], 2, 'A whole number of at least 1 is needed'],
     ['no point', [], 2, '--at'],
     ['two edits', ['--at', '1', '--input', 'a', '--result', 'b'], 2, 'cannot be used with'],
   ])('refuses %s', async (_, words, code, complaint) => {
