@@ -29,6 +29,8 @@ export interface WriterStore {
   commit(order: AppendOrder): Promise<CommitOutcome>;
   /** Called once, unless the writer was lost before. */
   release(): Promise<void>;
+  /** Called once in its place: whoever had the lost writer is done with the session, which may still stand in its name. */
+  left?(): void;
   /** Called once, when the writer will append no more, for whatever reason. */
   ended(): void;
 }
@@ -96,6 +98,7 @@ export class SessionWriter implements LedgerWriter {
 
   release(): Promise<void> {
     if (this.#released === undefined) {
+      if (this.lost.aborted) this.#store.left?.();
       this.#released = this.lost.aborted ? Promise.resolve() : this.#store.release();
       this.lose(new SwarmError('ledger-closed', `this writer of ${this.identity.session} was released`));
     }

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../clock.ts';
+import { type Clock, sleep, systemClock } from '../clock.ts';
 import { SwarmError } from '../errors.ts';
 import { checkAppend, rejectStale } from '../ledger/append-rules.ts';
 import type { ArtifactRef } from '../ledger/content.ts';
@@ -261,10 +261,40 @@ class JetStreamLedger implements Ledger {
     const writer = new SessionWriter(options, {
       assertOpen: () => this.#assertOpen(),
       commit: (order) => this.#lanes.run(session, () => this.#commit(claimed, order)),
-      release: () => this.#lanes.run(session, () => this.#parts.claims.release(claimed)),
+      release: () => this.#release(claimed),
+      left: () => void this.#giveUp(claim.identity),
       ended: () => void this.#held.delete(session),
     });
     return { writer, claimed };
+  }
+
+  async #release(claimed: ClaimedSession): Promise<void> {
+    const { identity } = claimed.claim;
+    try {
+      await this.#lanes.run(identity.session, () => this.#parts.claims.release(claimed));
+    } catch (error) {
+      void this.#giveUp(identity);
+      throw error;
+    }
+  }
+
+  /**
+   * Gives up a session whose writer ended without giving it back: as long as this process lives, nobody else would get
+   * it. Tries until it is done. Never rejects.
+   */
+  async #giveUp(identity: SessionIdentity): Promise<void> {
+    const { session } = identity;
+    const isTaken = () => this.#closing.signal.aborted || this.#held.has(session);
+    while (!isTaken()) {
+      try {
+        await this.#lanes.run(session, async () => {
+          if (!isTaken()) await this.#parts.claims.giveUp(identity);
+        });
+        return;
+      } catch {
+        await sleep(this.#clock, NATS_LIMITS.maxLedgerBackoffMs, this.#closing.signal);
+      }
+    }
   }
 
   async #commit(claimed: ClaimedSession, order: AppendOrder): Promise<CommitOutcome> {

@@ -128,6 +128,27 @@ export class SessionClaims {
     throw unavailable(`${identity.session} could not be given back`, outcome);
   }
 
+  /**
+   * Gives a session back that stands in the name of this owner though no writer has it any more; any other is left
+   * alone. What such a writer sent and was not answered for is not stored after this.
+   * @throws SwarmError 'ledger-unavailable', 'ledger-corrupt', 'ledger-newer-schema'
+   */
+  async giveUp(identity: SessionIdentity): Promise<void> {
+    const { session } = identity;
+    const { owner, steady } = this.#options;
+    for (;;) {
+      const last = await steady(() => this.#options.reader.last(this.#subject(session)));
+      if (last === undefined || placeOf(last, `session ${session}`).owner !== owner) return;
+      const state = await steady(() => this.#load(session, last.sequence));
+      const claim = { identity: state.identity ?? identity, epoch: state.epoch };
+      const outcome = await this.#own(state, claim, 'release');
+      this.#note(session, state);
+      if (outcome.type === 'stored') return;
+      // Something came behind it, perhaps what was sent last: look what.
+      if (outcome.type !== 'overtaken') throw unavailable(`${session} could not be given back`, outcome);
+    }
+  }
+
   /** Where a session that was given back stood, if it is known. */
   known(session: string): SessionState | undefined {
     return this.#known.get(session);

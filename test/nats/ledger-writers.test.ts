@@ -136,6 +136,26 @@ describe.skipIf(isNatsMissing())('writers of a JetStream ledger', () => {
     expect(notesOf(await ledger.read('s-1'))).toEqual(['a', 'b']);
   });
 
+  test('NB-13 what an owner let go is free for others once it is done with it, though its process lives on', async () => {
+    const ns = freshNamespace();
+    const options = { ns, leaseMs: SHORT_LEASE_MS };
+    const [one, two] = [await openLedgerOn(server, options), await openLedgerOn(server, options)];
+    const writer = await one.acquire(rootSession('s-1'));
+    await commit(writer, note('a'));
+    onTestFinished(() => server.wake());
+    server.stall();
+    await new Promise<void>((resolve) => {
+      writer.lost.addEventListener('abort', () => resolve(), { once: true });
+    });
+    server.wake();
+    await writer.release();
+    const next = await eventually(() => two.acquire(rootSession('s-1')));
+    await commit(next, note('b'));
+    expect(notesOf(await two.read('s-1'))).toEqual(['a', 'b']);
+    // The other one lives, and may have other sessions.
+    await commit(await one.acquire(rootSession('s-2')), note('c'));
+  });
+
   /** What the server does when leases run out. */
   async function forgetOwners(ns: string): Promise<void> {
     await using admin = connectNats(server.url);
