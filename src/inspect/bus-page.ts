@@ -48,13 +48,17 @@ export async function serveBusPage(options: BusPageOptions): Promise<BusPage> {
       requests.note(item.event);
     }
   };
-  const server = await servePage({
+  const serving = servePage({
     settings,
     runtime: busRuntime(requests, place),
     facts: () => Promise.resolve(log),
     ring: createMoveRing(1),
     live: () => [],
     trouble: () => troubleOf(client),
+  });
+  const server = await serving.catch(async (error: unknown) => {
+    if (isOwn) await client.close();
+    throw error;
   });
   const ended = follow();
   ended.catch(() => undefined);
@@ -86,7 +90,7 @@ interface Place {
 function busRuntime(requests: BusRequests, place: Place): Omit<InspectedRuntime, 'ledger'> {
   return {
     clock: systemClock,
-    pending: () => Promise.resolve(requests.open().map(({ argsHash: _, ...request }) => request)),
+    pending: () => Promise.resolve(requests.open()),
     decide: (id, decision) => sendDecision(requests, place, { id, decision }),
     async steer(session, text) {
       settle(await sendCommand({ ...place, session, verb: 'steer', body: { text } }));
@@ -106,8 +110,9 @@ async function sendDecision(
   if (asked === undefined) throw new SwarmError('unknown-approval', `nothing waits under ${id}`);
   const { sessionId: session, argsHash, doubt } = asked;
   const { decision, scope, reason, answer, actor } = made;
-  if (decision === 'approve' && doubt === 'different') {
-    throw new SwarmError('approval-arguments-differ', `what was published as the arguments of ${id} is not`);
+  // Whoever may publish can tell of a request again: what was looked at has to be what is decided on.
+  if (decision === 'approve' && (doubt === 'different' || made.argsHash !== argsHash)) {
+    throw new SwarmError('approval-arguments-differ', `what was shown as the arguments of ${id} is not`);
   }
   const said = {
     ...{ request: id, argsHash },

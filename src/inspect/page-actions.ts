@@ -15,6 +15,7 @@ const decideSchema = z.strictObject({
   scope: z.enum(['call', 'turn', 'session']).optional(),
   reason: text.optional(),
   answer: text.optional(),
+  argsHash: id.optional(),
 });
 const steerSchema = z.strictObject({ session: id, text: text.min(1) });
 const cancelSchema = z.strictObject({ session: id, reason: text.optional() });
@@ -30,13 +31,14 @@ const ACTOR = 'inspector page';
 export const PAGE_ACTIONS: Readonly<Record<string, (runtime: Asked, body: unknown) => Promise<JsonObject>>> =
   {
     '/api/decide': async (runtime, body) => {
-      const { id: request, reason, scope, answer, decision } = read(decideSchema, body);
+      const { id: request, reason, scope, answer, decision, argsHash } = read(decideSchema, body);
       await runtime.decide(request, {
         decision,
         actor: ACTOR,
         ...(scope === undefined ? {} : { scope }),
         ...(reason === undefined ? {} : { reason }),
         ...(answer === undefined ? {} : { answer }),
+        ...(argsHash === undefined ? {} : { argsHash }),
       });
       return {};
     },

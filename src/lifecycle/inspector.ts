@@ -32,6 +32,8 @@ export interface InspectedRequest {
    * it were masked, or it is different.
    */
   readonly doubt?: 'absent' | 'masked' | 'different';
+  /** What the decision has to be for, where events told of the request: it goes back with the decision. */
+  readonly argsHash?: string;
   readonly callId: string;
   readonly sessionId: string;
   readonly agentPath: readonly string[];
@@ -64,4 +66,6 @@ export interface InspectedDecision {
   readonly reason?: string;
   readonly answer?: string;
   readonly actor?: string;
+  /** That of the request as it was shown. */
+  readonly argsHash?: string;
 }

@@ -9,6 +9,7 @@ export interface PendingRequest {
   readonly input?: Readonly<Record<string, unknown>>;
   /** Why `input` may not be what is decided on. */
   readonly doubt?: 'absent' | 'masked' | 'different';
+  readonly argsHash?: string;
   readonly callId: string;
   readonly sessionId: string;
   readonly agentPath: readonly string[];
@@ -24,6 +25,8 @@ export interface Decision {
   readonly scope?: string;
   readonly reason?: string;
   readonly answer?: string;
+  /** That of the request as it was shown. */
+  readonly argsHash?: string;
 }
 
 const TOKEN_KEY = 'swarmwright-token';

@@ -22,7 +22,7 @@ export function createApprovalsView(store: Store): View & { refresh(): void } {
     render() {
       const { pending, hello } = store;
       // Drawn anew only when there is something new: a person may be writing a reason.
-      const key = `${pending.map(({ id }) => id).join(' ')} ${hello?.controls} ${store.connection}`;
+      const key = `${pending.map(({ id, argsHash, doubt }) => `${id} ${argsHash} ${doubt}`).join(' ')} ${hello?.controls} ${store.connection}`;
       if (key === painted) return;
       painted = key;
       element.hidden = pending.length === 0;
@@ -75,7 +75,7 @@ const DOUBTS = {
 } as const;
 
 function card(request: PendingRequest, store: Store, isReadOnly: boolean): HTMLElement {
-  const { id, toolName, agentPath, input, doubt, question, kind, expiresAt, callId } = request;
+  const { id, toolName, agentPath, input, doubt, argsHash, question, kind, expiresAt, callId } = request;
   const isQuestion = kind === 'question';
   const words = el('input', {
     type: 'text',
@@ -88,7 +88,7 @@ function card(request: PendingRequest, store: Store, isReadOnly: boolean): HTMLE
     const isAnswer = isQuestion && decision === 'approve';
     const said = text === '' ? {} : isAnswer ? { answer: text } : { reason: text };
     try {
-      await decide({ id, decision, ...said });
+      await decide({ id, decision, ...said, ...(argsHash === undefined ? {} : { argsHash }) });
       store.say(`${toolName}: ${decision === 'approve' ? 'approved' : 'denied'}`);
     } catch (error) {
       store.say(error instanceof Error ? error.message : String(error), true);

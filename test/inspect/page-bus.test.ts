@@ -88,11 +88,35 @@ describe.skipIf(isNatsMissing())('a bus', () => {
         const token = sessionStorage.getItem('swarmwright-token');
         const headers = { Authorization: 'Bearer ' + token, 'Content-Type': 'application/json' };
         const [first] = await (await fetch('/api/approvals', { headers })).json();
-        const body = JSON.stringify({ id: first.id, decision: 'approve' });
-        return (await fetch('/api/decide', { method: 'POST', headers, body })).json();
+        const decide = async (said) => {
+          const body = JSON.stringify({ id: first.id, decision: 'approve', ...said });
+          return (await (await fetch('/api/decide', { method: 'POST', headers, body })).json()).code;
+        };
+        return [await decide({ argsHash: first.argsHash }), await decide({})];
       })()`);
-      expect(answer).toMatchObject({ code: 'approval-arguments-differ' });
+      expect(answer).toEqual(['approval-arguments-differ', 'approval-arguments-differ']);
       expect(ran).toEqual([]);
+    });
+
+    it('IN-08 takes no approval of other arguments than those that were shown', async () => {
+      const { run, ran, busUrl } = await publishedRun((url) => natsSink({ connection: url, content: true }));
+      const tab = await browser.open(busUrl);
+      await tab.locator('.approval').waitFor();
+      const [request] = (await tab.evaluate(`(async () => {
+        const headers = { Authorization: 'Bearer ' + sessionStorage.getItem('swarmwright-token') };
+        return (await fetch('/api/approvals', { headers })).json();
+      })()`)) as readonly [{ readonly id: string; readonly argsHash: string }];
+      const decide = (argsHash: string) =>
+        fetch(new URL('/api/decide', busUrl), {
+          method: 'POST',
+          headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
+          body: JSON.stringify({ id: request.id, decision: 'approve', argsHash }),
+        });
+      expect((await decide('0'.repeat(64))).status).toBe(409);
+      expect(ran).toEqual([]);
+      expect((await decide(request.argsHash)).status).toBe(200);
+      expect((await run.result).status).toBe('completed');
+      expect(ran).toEqual(['a']);
     });
 
     it('IN-09 says that the bus is away, and when it is back', async () => {
