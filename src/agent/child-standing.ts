@@ -49,13 +49,15 @@ export async function openTurnOf(ledger: Ledger, session: string): Promise<TurnF
 }
 
 /**
- * Whether a turn that waits for children has something to do: one of them has ended, or none is at work any more and
- * it does not say so yet.
+ * Whether a turn that waits for children has something to do: it does not wait yet, one of them has ended, or none is at
+ * work any more and it does not say so.
  * @throws SwarmError of the ledger
  */
 export async function hasChildNews(ledger: Ledger, session: string): Promise<boolean> {
   const turn = await openTurnOf(ledger, session);
   if (turn === undefined) return false;
+  // Whoever had it may have died on the way to its pause.
+  if (!turn.paused) return true;
   const children = openPlacedChildren(turn.children);
   const standings = await Promise.all(children.map((child) => standingOfChild(ledger, child)));
   if (standings.some(({ type }) => type === 'ended')) return true;

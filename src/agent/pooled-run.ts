@@ -195,6 +195,8 @@ export class PooledRun implements RunSide {
     this.#opened.resolve();
     for (const kind of this.#later) void this.#tell(kind);
     this.#later.clear();
+    // Whoever was told may have died before it stopped.
+    if (this.#isQueued && this.#cancelReason !== undefined) void this.#sendCancel(this.#cancelReason);
   }
 
   #close(): void {

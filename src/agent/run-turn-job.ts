@@ -179,6 +179,10 @@ function budgetOf({ run }: TurnRequest) {
 function refuseInput(session: OpenSession, request: TurnRequest): Failure | undefined {
   const { facts, parts, log } = session;
   if (log.identity.parent !== request.identity.parent) return belongsElsewhere(log.identity);
+  if (request.run.unit !== undefined && log.identity.parent !== undefined && facts.head !== undefined) {
+    // Asked for twice, and both found it new: it has one turn, or was told to be over before that.
+    return { kind: 'session-owned-elsewhere', message: 'another worker saw to it meanwhile' };
+  }
   if (facts.openTurn !== undefined) {
     const message = `the turn ${facts.openTurn.turnId} of the session is open: resume or abandon it first`;
     return { kind: 'turn-open', message };

@@ -158,12 +158,9 @@ async function stopRun({ work, runtime }: EntryGround, wake: Wake, stop: Stop): 
   if (standing.type !== 'open') return endOf(await work.tell({ run, session, target }, cancelledRun(reason)));
   const taken = await work.takeUp(wake);
   if (taken.type !== 'open' || taken.kind !== 'session-owned-elsewhere') return endOf(taken);
-  try {
-    await runtime.sessions.cancel(session, reason);
-    return { type: 'done', how: 'worked' };
-  } catch {
-    return LATER;
-  }
+  // Who has it may die before it stops: the entry stays until the end is told.
+  await runtime.sessions.cancel(session, reason).catch(() => undefined);
+  return LATER;
 }
 
 async function standingIn(

@@ -180,6 +180,29 @@ describe.skipIf(isNatsMissing())('workers', () => {
     }
   });
 
+  test('NB-14 a child is asked for although the worker of its parent died before it was queued', async () => {
+    const ns = freshNamespace();
+    const provider = await scriptedServer({
+      script: ({ messages, toolNames }) => {
+        if (!toolNames.includes('ask_payer')) return reply().text('Paid.');
+        const asked = messages.filter(({ role }) => role === 'tool').length;
+        return asked === 2 ? reply().text('All paid.') : reply().call('ask_payer', { task: `${asked}` });
+      },
+    });
+    onTestFinished(() => provider.close());
+    const ledger = await openLedgerOn(server, { ns });
+    await enqueueTurn(client, { ns, session: 's-1', run: 'r-1', target: 'lead', input: 'Go.' });
+    const first = start(ns, provider.baseURL, 'die-at-second-ask');
+    await first.ended;
+    expect(ofType(await ledger.read('s-1'), 'child.intended')).toHaveLength(2);
+    const second = start(ns, provider.baseURL);
+    await expect.poll(async () => (await closedTurns(ledger, 's-1')).length, WITHIN).toBe(1);
+    await second.kill();
+    expect(ofType(await ledger.read('s-1'), 'child.finished')).toHaveLength(2);
+    expect(provider.requests).toHaveLength(5);
+    expect(violationsOf({ records: await ledger.read('s-1') })).toEqual([]);
+  });
+
   test('NB-16 a worker that may not drain hands its turns over at once', async () => {
     const ns = freshNamespace();
     const provider = await providerOf(reply().text('Pa').stall(), reply().text('Paid.'));

@@ -1,6 +1,7 @@
-// A worker of a pool in a process of its own: `queue-worker.ts <nats url>#<namespace> <base URL>`. It says on stdout
-// that its tools are entered; SIGTERM drains it, "leave" as a third argument at once. An input with "poison" kills it
-// before the model is asked; "die-at-wake" kills it when a child of its has ended, before its parent is woken.
+// A worker of a pool in a process of its own: `queue-worker.ts <nats url>#<namespace> <base URL> [manner]`. It says on
+// stdout that its tools are entered; SIGTERM drains it, or at once in the manner "leave". An input with "poison" kills it
+// before the model is asked; "die-at-wake" when a child has ended, before its parent is woken; "die-at-second-ask" before
+// the second child is queued.
 import { z } from 'zod';
 import { createRuntime, defineAgent, defineTool, openaiCompatible, type WorkPool } from '../../src/index.ts';
 import { jetstreamLedger, natsPool, natsSink } from '../../src/nats/index.ts';
@@ -46,12 +47,15 @@ const lead = defineAgent({
 const agents = { payer, lead };
 const ledger = await jetstreamLedger({ connection, ns, leaseMs: 2_000 });
 const sinks = [natsSink({ connection, ns })];
+let asked = 0;
 const queue = natsPool({ connection, ns });
 const pool: WorkPool = {
   name: queue.name,
   submit: (run) => queue.submit(run),
   wake(wake) {
     if (manner === 'die-at-wake' && wake.child !== undefined) process.kill(process.pid, 'SIGKILL');
+    asked += wake.cause === 'intended' ? 1 : 0;
+    if (manner === 'die-at-second-ask' && asked === 2) process.kill(process.pid, 'SIGKILL');
     return queue.wake(wake);
   },
   close: () => queue.close(),
