@@ -105,7 +105,7 @@ export type {
 
 // run
 
-export type { Approvals } from './agent/approvals.ts';
+export type { Approvals, PendingFilter } from './agent/approvals.ts';
 export type { ForkOptions } from './agent/fork-run.ts';
 export type { ForkRequest } from './agent/fork-session.ts';
 export type { SessionMessage } from './agent/message-turn.ts';

@@ -8,6 +8,7 @@ import type { RecordData } from '../ledger/records.ts';
 import { findRequest, parkedRequests } from '../ledger/recovery.ts';
 import { type CallFacts, callStatus, foldSession, type TurnFacts } from '../ledger/turn-facts.ts';
 import type { Limits } from '../limits.ts';
+import { assertOptions, type OptionNames } from '../option-names.ts';
 import {
   type ApprovalDecision,
   checkDecision,
@@ -29,10 +30,21 @@ import type { SessionRegistry } from './session-registry.ts';
 import { identityOf, withSession } from './session-task.ts';
 import { withinTree } from './session-tree.ts';
 
+/** Which requests to list. */
+export interface PendingFilter {
+  /** Only those of this session and of those below it. */
+  readonly sessionId?: string;
+}
+
+const FILTER: OptionNames<PendingFilter> = { sessionId: true };
+
 /** Requests that wait for a person, and the decisions on them. */
 export interface Approvals {
-  /** Open requests of all sessions of the ledger, or of one and those below it, oldest first. */
-  pending(filter?: { readonly sessionId?: string }): Promise<readonly PendingApproval[]>;
+  /**
+   * Open requests of all sessions of the ledger, or of one and those below it, oldest first.
+   * @throws SwarmError 'invalid-definition' for an unknown option
+   */
+  pending(filter?: PendingFilter): Promise<readonly PendingApproval[]>;
   /**
    * Records a decision; the call goes on (at once where the run waits, after `resume` where it is paused). Works
    * from any process on the same ledger. The same decision again changes nothing.
@@ -56,7 +68,10 @@ export interface ApprovalsOptions {
 
 export function createApprovals(options: ApprovalsOptions): Approvals {
   return {
-    pending: (filter) => pending(options, filter?.sessionId),
+    async pending(filter = {}) {
+      assertOptions('approvals.pending', filter, FILTER);
+      return pending(options, filter.sessionId);
+    },
     decide: (id, decision) => decide(options, id, decision),
   };
 }

@@ -26,7 +26,7 @@ export interface Run<out Output = string> {
   readonly result: Promise<RunResult<Output>>;
   /**
    * Events of the run, from its start to its end, in order and without gaps. Read from the ledger at the reader's
-   * own pace, so any number of readers costs no memory and delays nothing. @throws SwarmError 'ledger-corrupt'
+   * own pace, so any number of readers costs no memory and delays nothing. @throws SwarmError 'ledger-corrupt', 'invalid-definition' for an unknown option
    */
   events(options?: RunEventOptions): AsyncIterable<RunEvent>;
   /**

@@ -6,6 +6,7 @@ import { createLiveBus, type LiveBus } from '../events/live-bus.ts';
 import { type IdSource, isSessionId, newRunId, newSessionId, type SessionId } from '../ids.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Limits } from '../limits.ts';
+import { assertOptions, type OptionNames } from '../option-names.ts';
 import { checkDiscovery, type DiscoveryOptions } from '../tools/discovery-policy.ts';
 import type { BudgetOptions } from '../turn/run-budget.ts';
 import { ActiveRun } from './active-run.ts';
@@ -157,6 +158,8 @@ export interface HandleParts {
   readonly startPosition: Promise<number>;
 }
 
+const EVENT_OPTIONS: OptionNames<RunEventOptions> = { tree: true, from: true, content: true, signal: true };
+
 /** What the caller of a run gets. */
 export function handleOf(parts: HandleParts): Run<unknown> {
   const { run, sessionId, live } = parts;
@@ -164,7 +167,10 @@ export function handleOf(parts: HandleParts): Run<unknown> {
     id: run.scope.runId,
     sessionId,
     result: run.result,
-    events: (options) => runEvents(parts, options ?? {}),
+    events(options = {}) {
+      assertOptions('run.events', options, EVENT_OPTIONS);
+      return runEvents(parts, options);
+    },
     text: () => textOf(live, (session) => session === sessionId || run.successors.has(session)),
     steer: (text) => run.steer(text),
     cancel: (reason) => run.stop({ type: 'cancelled', reason: reason ?? 'cancelled by the caller' }),

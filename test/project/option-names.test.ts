@@ -1,4 +1,4 @@
-import { askUser, defineGraph, memoryLedger, sqliteLedger } from 'swarmwright';
+import { askUser, createRuntime, defineAgent, defineGraph, memoryLedger, sqliteLedger } from 'swarmwright';
 import { page, replayLedger, stately } from 'swarmwright/inspect';
 import {
   createFaultPoints,
@@ -39,12 +39,21 @@ describe('options that are misspelt are refused by name', () => {
   });
 
   it.each([
+    ['approvals.pending', () => createRuntime().approvals.pending(untyped({ sesionId: 's-1' })), 'sesionId'],
     ['sqliteLedger', () => sqliteLedger(untyped({ path: 'never.db', clok: 1 })), 'clok'],
     ['scriptedServer', () => scriptedServer(untyped({ script, port: 1 })), 'port'],
     ['replayLedger', () => replayLedger(memoryLedger(), page(), untyped({ rot: 's-1' })), 'rot'],
   ])('%s', async (where, give, name) => {
     await expect(give()).rejects.toEqual(refused(`${where}: there is no option ${name}`));
   });
+});
+
+it('a run refuses them when its events are read, and goes on', async () => {
+  await using runtime = createRuntime();
+  const agent = defineAgent({ name: 'a', instructions: 'Answer.', model: scriptedModel({ script }) });
+  const run = runtime.run(agent, 'Go.');
+  expect(() => run.events(untyped({ tre: true }))).toThrow(refused('run.events: there is no option tre'));
+  expect(await run.result).toMatchObject({ status: 'completed' });
 });
 
 describe('what is given in place of options is named', () => {
