@@ -75,6 +75,7 @@ class Demo {
     await using _person = await attendTo({
       ...{ connection, ns, leaseMs, agents, doubt: 'abandon' },
       targetOf: () => 'lead',
+      steersDuring: 'slow',
     });
     const shown = setInterval(() => this.#options.show(this.#line()), SHOW_MS);
     try {

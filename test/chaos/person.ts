@@ -28,13 +28,15 @@ export interface PersonOptions {
   readonly allows?: 'asked' | 'paused';
   /** What becomes of calls whose outcome is unknown. Left out, they wait. */
   readonly doubt?: 'retry' | 'abandon';
+  /** The tool during which a turn is given a text. Left out, none is. */
+  readonly steersDuring?: string;
 }
 
 /** Pause before something is tried again that could not be done. */
 const AGAIN_MS = 200;
 
 export async function attendTo(options: PersonOptions): Promise<Person> {
-  const { connection, ns = 'default', leaseMs, targetOf, allows = 'asked', doubt } = options;
+  const { connection, ns = 'default', leaseMs, targetOf, allows = 'asked', doubt, steersDuring } = options;
   const ledger = await jetstreamLedger({ connection, ns, leaseMs });
   const agents = options.agents(ledger);
   const runtime = createRuntime({ ledger, agents, pool: natsPool({ connection, ns }) });
@@ -52,6 +54,11 @@ export async function attendTo(options: PersonOptions): Promise<Person> {
   };
   const see = (record: LedgerRecord) => {
     const { session } = record;
+    if (record.type === 'tool.dispatched' && record.data.toolName === steersDuring) {
+      // Once: its turn may be over before it can be told.
+      const text = `Be quick about ${record.id}.`;
+      acts.add(runtime.sessions.steer(session, text).catch(() => undefined));
+    }
     if (record.type === 'permission.requested') asked.set(session, record.data.request);
     if (record.type === (allows === 'asked' ? 'permission.requested' : 'turn.paused')) allow(session);
     if (record.type !== 'run.settled') return;

@@ -32,7 +32,10 @@ async function settle(pool: Pool, { tasks, faults, doubt }: Schedule): Promise<r
   const { client: connection, ns, leaseMs, world } = pool;
   const agents = () => agentsOf(world);
   const targetOf = () => 'lead';
-  await using person = await attendTo({ connection, ns, leaseMs, agents, targetOf, doubt });
+  await using person = await attendTo({
+    ...{ connection, ns, leaseMs, agents, targetOf, doubt },
+    steersDuring: 'slow',
+  });
   const submitted: Task[] = [];
   const start = Date.now();
   const at = (atMs: number) => wait(Math.max(0, start + atMs - Date.now()));
