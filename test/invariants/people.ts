@@ -1,4 +1,5 @@
 import type { LedgerRecord, RecordOf } from '../../src/ledger/records.ts';
+import { hashArguments } from '../../src/tools/argument-snapshot.ts';
 
 /** I11: an accepted text is injected once, or told undelivered when its turn ends. */
 export function steering(records: readonly LedgerRecord[]): readonly string[] {
@@ -58,8 +59,13 @@ export function permissions(
     const decision = allowed.get(call);
     const expiresAt = asked.get(call)?.data.expiresAt ?? Number.POSITIVE_INFINITY;
     if (decision === undefined) say('dispatched and nobody allowed it');
-    else if (decision.data.argsHash !== one.data.argsHash) say('allowed with other arguments');
+    else if (allowedHash(decision) !== one.data.argsHash) say('allowed with other arguments');
     else if (decision.at > expiresAt) say('allowed when it was too late');
   }
   return broken;
+}
+
+/** What was allowed: the arguments of the request, or those that stand in their place. */
+function allowedHash({ data: { argsHash, editedInput } }: RecordOf<'permission.decided'>): string {
+  return editedInput === undefined ? argsHash : hashArguments(editedInput);
 }
