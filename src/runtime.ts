@@ -1,19 +1,18 @@
-import { abandonTurn } from './agent/abandon-turn.ts';
+import { abandonTree } from './agent/abandon-tree.ts';
 import { type Approvals, createApprovals } from './agent/approvals.ts';
 import type { ClientTools } from './agent/client-tools.ts';
 import type { Agent } from './agent/define-agent.ts';
 import { type ForkOptions, forkRun } from './agent/fork-run.ts';
 import { checkOptions } from './agent/option-checks.ts';
+import { placedSession } from './agent/pool-desk.ts';
 import { createRanAgents, type RanAgents } from './agent/ran-agents.ts';
 import type { Run } from './agent/run.ts';
 import type { DecideIndeterminate } from './agent/run-turn-job.ts';
 import { RuntimeCore } from './agent/runtime-core.ts';
 import type { RuntimeOptions } from './agent/runtime-options.ts';
-import { identityOf, withSession } from './agent/session-task.ts';
 import { withinTree } from './agent/session-tree.ts';
 import { createSessions, type Sessions } from './agent/sessions.ts';
 import type { RunSettings } from './agent/start-run.ts';
-import { isSwarmError } from './errors.ts';
 import type { SinkStats } from './events/outbox.ts';
 import type { Graph } from './graph/define-graph.ts';
 import type { Swarm } from './graph/define-swarm.ts';
@@ -236,31 +235,11 @@ function runsSwarm(core: RuntimeCore, { agent }: SessionSummary): boolean {
 
 async function abandon(core: RuntimeCore, sessionId: string, reason: string): Promise<void> {
   core.assertOpen();
+  await abandonTree(core, sessionId, reason);
   const ledger = await core.ledger;
-  const below = withinTree(await ledger.listOpen(), sessionId).filter((one) => one.sessionId !== sessionId);
-  const isOpen = (await ledger.listOpen()).some((one) => one.sessionId === sessionId);
-  if (isOpen || below.length === 0) await abandonSession(core, sessionId, reason);
-  // A turn at work stops those below it itself; what an ended process left of them is given up one by one.
-  for (const { sessionId: child } of below) {
-    await abandonSession(core, child, reason).catch((error: unknown) => {
-      if (!isSwarmError(error, 'nothing-to-resume')) throw error;
-    });
-  }
-}
-
-async function abandonSession(core: RuntimeCore, sessionId: string, reason: string): Promise<void> {
-  const identity = await identityOf(await core.ledger, sessionId);
-  const actor = core.registry.find(sessionId);
-  if (actor?.graph !== undefined) {
-    actor.graph.stop({ type: 'interrupted', reason });
-    await actor.settled();
-    return;
-  }
-  await withSession<void>(core, identity, {
-    between: (session) => abandonTurn(session, reason),
-    async inside(turn) {
-      turn.stop.stop({ type: 'interrupted', reason });
-      await core.registry.find(sessionId)?.settled();
-    },
-  });
+  // Whoever gave the run to the pool is told by a worker how it ended.
+  const head = core.pool === undefined ? undefined : await ledger.head(sessionId);
+  if (head === undefined) return;
+  const session = await placedSession(ledger, sessionId);
+  await core.pool?.wake({ session, cause: `abandoned ${head.seq}` });
 }

@@ -2,12 +2,14 @@ import type { Ledger, SessionSummary } from '../ledger/ledger.ts';
 import type { LedgerRecord } from '../ledger/records.ts';
 import { callStatus, foldSession, hasResult, type TurnFacts } from '../ledger/turn-facts.ts';
 import { hasChildNews } from './child-standing.ts';
+import { placedParent } from './placed-work.ts';
 import { placedSession } from './pool-desk.ts';
 import type { QueuedWake } from './work-pool.ts';
 
 /**
  * Runs of a pool that are paused and have something to do, which nobody may ever tell them: a request for approval ran
- * out of time; or whoever decided, gave a text or ended a child went before the wake was durable. Cost: one listing, and
+ * out of time; or whoever decided, gave a text or ended a child went before the wake was durable. Also turns that were left
+ * open ten minutes ago and more, which the queue may have lost. Cost: one listing, and
  * one read of each open session that nobody has.
  * @throws SwarmError of the ledger
  */
@@ -27,16 +29,32 @@ export async function findSleepers(
 
 async function wakeFor(
   ledger: Ledger,
-  { sessionId, head }: SessionSummary,
+  { sessionId, head, updatedAt }: SessionSummary,
   { pool, now }: { readonly pool: string; readonly now: number },
 ): Promise<QueuedWake | undefined> {
   const { openTurn } = foldSession(await ledger.read(sessionId));
-  if (openTurn?.paused !== true) return undefined;
+  if (openTurn === undefined) return undefined;
   const session = await placedSession(ledger, sessionId);
+  if (!openTurn.paused) {
+    // Its worker died, and the queue has no entry of it any more.
+    const isLost = now - updatedAt > LOST_MS && (await isOfPool(ledger, session, pool));
+    return isLost ? { session, cause: `lost ${head.seq}` } : undefined;
+  }
   if (!isPausedIn(await ledger.read(session), pool)) return undefined;
   const due = dueIn(openTurn, now);
   const isWanted = due > 0 || (await hasChildNews(ledger, sessionId));
   return isWanted ? { session, cause: `sleeper ${sessionId} ${head.seq} ${due}` } : undefined;
+}
+
+/** Far beyond the time after which the queue hands out an entry again. */
+const LOST_MS = 600_000;
+
+/** Whether workers of the pool had the session, or the one that asked for it. */
+async function isOfPool(ledger: Ledger, session: string, pool: string): Promise<boolean> {
+  const records = await ledger.read(session);
+  if (records.some((record) => record.type === 'run.settled' && record.data.pool === pool)) return true;
+  const parent = await placedParent(ledger, records);
+  return parent !== undefined && isOfPool(ledger, await placedSession(ledger, parent), pool);
 }
 
 /** Whether a worker of the pool paused it, and not because somebody asked for that: who asked resumes it. */

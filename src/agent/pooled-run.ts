@@ -150,8 +150,11 @@ export class PooledRun implements RunSide {
         if (session !== this.#options.sessionId || record.data.run === this.#options.runId) this.#open();
         return;
       case 'turn.closed':
-      case 'turn.paused':
         this.#close();
+        return;
+      case 'turn.paused':
+        // What is said to it now is a fact that waits, and whoever is free is told.
+        this.#isOpen = false;
         return;
       case 'steering.injected':
         for (const id of record.data.ids) {

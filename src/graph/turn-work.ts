@@ -1,3 +1,4 @@
+import { abandonTree } from '../agent/abandon-tree.ts';
 import { hasChildNews } from '../agent/child-standing.ts';
 import { definitionHash } from '../agent/definition-hash.ts';
 import { findSleepers } from '../agent/find-sleepers.ts';
@@ -28,6 +29,8 @@ export interface TurnWork {
   takeUp(wake: QueuedWake, discovery?: JsonObject): Promise<Recorded>;
   /** Tells what became of a run that is not to begin, or that nobody told of. Never rejects. */
   tell(run: RunName, result: RunResult<unknown>): Promise<Recorded>;
+  /** Closes what is open of a session and below it, and tells nobody. @throws SwarmError as `runtime.abandon` */
+  abandon(session: string, reason: string): Promise<void>;
   /** Whether a session that waits for children has something to do. @throws SwarmError of the ledger */
   hasChildNews(session: string): Promise<boolean>;
   /** Wakes what sleeps and has something to do: see {@link findSleepers}. @throws SwarmError of ledger and pool */
@@ -69,6 +72,7 @@ export function keepWork(runtime: object, core: RuntimeCore): void {
     run: (queued) => runHere(core, queued),
     takeUp: (wake, discovery) => takeUpHere(core, wake, discovery),
     tell: (queued, result) => tellHere(core, queued, result),
+    abandon: (session, reason) => abandonTree(core, session, reason),
     hasChildNews: async (session) => hasChildNews(await core.ledger, session),
     wakeSleepers: () => wakeSleepers(core),
     passOn: (session) => passOn(core, session),

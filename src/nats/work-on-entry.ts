@@ -19,7 +19,7 @@ export type EntryEnd =
 /** What entries are worked on with. */
 export interface EntryGround {
   readonly work: TurnWork;
-  readonly runtime: Pick<Runtime, 'abandon' | 'sessions'>;
+  readonly runtime: Pick<Runtime, 'sessions'>;
 }
 
 type Wake = Extract<QueueEntry, { readonly kind: 'wake' }>;
@@ -94,13 +94,13 @@ async function bury(work: TurnWork, turn: RunName, { kind, message }: Failure): 
 }
 
 async function poisoned(
-  { work, runtime }: EntryGround,
+  { work }: EntryGround,
   turn: RunName,
   { type, claims }: Extract<RunStanding, { readonly claims: number }>,
 ): Promise<EntryEnd> {
   const message = `taken up ${claims} times and got no further`;
   if (type === 'open') {
-    await runtime.abandon(turn.session, `poison: ${message}`).catch((error: unknown) => {
+    await work.abandon(turn.session, `poison: ${message}`).catch((error: unknown) => {
       if (!isSwarmError(error, 'nothing-to-resume')) throw error;
     });
   }

@@ -212,4 +212,43 @@ describe.skipIf(isNatsMissing())('people and children on other workers', () => {
     expect(JSON.stringify(provider.requests.at(-1)?.body)).toContain('Turn left.');
     await expectSound(runtime, run.sessionId);
   });
+
+  test('a run that is given up by somebody else ends for who waits for it', async () => {
+    const { runtime, runtimeOf } = await poolWorld(
+      server,
+      () => reply().call('pay', { id: 'a' }),
+      (baseURL) => chain(baseURL, ['payer'], { needsApproval: true }),
+    );
+    const run = runtime.run('payer', 'Go.');
+    await expect.poll(() => runtime.approvals.pending(), WITHIN).toHaveLength(1);
+    await runtimeOf().abandon(run.sessionId, 'nobody needs it');
+    expect(await run.result).toMatchObject({ status: 'cancelled', reason: 'nobody needs it' });
+    await expectSound(runtime, run.sessionId);
+  });
+
+  test('a text for a run that waits for a person is in the request after the decision', async () => {
+    const { runtime, provider } = await poolWorld(
+      server,
+      ({ messages }) =>
+        messages.some(({ role }) => role === 'tool')
+          ? reply().text('paid')
+          : reply().call('pay', { id: 'a' }),
+      (baseURL) => chain(baseURL, ['payer'], { needsApproval: true }),
+    );
+    const run = runtime.run('payer', 'Go.');
+    await expect.poll(() => runtime.approvals.pending(), WITHIN).toHaveLength(1);
+    const steered = run.steer('Turn left.');
+    await expect
+      .poll(
+        async () => ofType(await runtime.sessions.read(run.sessionId), 'steering.accepted').length,
+        WITHIN,
+      )
+      .toBe(1);
+    const [request] = await runtime.approvals.pending();
+    await runtime.approvals.decide(request?.id ?? '', { decision: 'approve' });
+    expect(await steered).toMatchObject({ delivered: true });
+    expect(await run.result).toMatchObject({ status: 'completed', text: 'paid' });
+    expect(JSON.stringify(provider.requests.at(-1)?.body)).toContain('Turn left.');
+    await expectSound(runtime, run.sessionId);
+  });
 });
