@@ -149,7 +149,7 @@ describe('commands of the README', () => {
       'npm pkg set type=module',
       `npm install ../${name}/${name}-${version}.tgz zod`,
     ]);
-    const used = [...README.matchAll(/npm run (?:-s )?([\w-]+)|npm (start|test)\b/g)].map(
+    const used = [...README.matchAll(/npm run (?:-s )?([\w:-]+)|npm (start|test)\b/g)].map(
       ([, script, short]) => script ?? short ?? '',
     );
     expect(used.filter((script) => scripts[script] === undefined)).toEqual([]);

@@ -40,6 +40,8 @@ const PASSING: ReadonlySet<string> = new Set([
   'runtime-closed',
   'session-owned-elsewhere',
   'session-lost',
+  // What was at work on the session here before has not quite ended.
+  'duplicate-instance',
   'ledger-closed',
   'ledger-unavailable',
   'ledger-indeterminate',
