@@ -202,7 +202,8 @@ function callsEnd(results: readonly Settled[], step: StepCalls): CallsEnd {
   if (indeterminate.length > 0) return { type: 'paused', reason: 'indeterminate', open: indeterminate };
   const parked = idsOf('detached');
   const isElsewhere = results.some(waitsForChildren);
-  if (parked.length > 0) return { type: 'paused', reason: isElsewhere ? 'children' : 'approval', open: parked };
+  if (parked.length > 0)
+    return { type: 'paused', reason: isElsewhere ? 'children' : 'approval', open: parked };
   const endsBefore = step.calls.some((call) => call.settled?.data.endsTurn === true);
   const endsTurn = results.some(
     (one) => one.type === 'done' && one.result.type === 'settled' && one.result.endsTurn,
