@@ -24,19 +24,25 @@ const IS_SOURCE = import.meta.url.endsWith('.ts');
  * the disk. In the source the modules are TypeScript: their types are taken out here.
  */
 export async function loadPageFiles(): Promise<ReadonlyMap<string, PageFile>> {
-  const files = new Map<string, PageFile>();
-  for (const name of await readdir(FOLDER)) {
-    const type = TYPES[name.slice(name.lastIndexOf('.') + 1)];
-    if (type === undefined || name.endsWith('.d.ts') || name.startsWith('tsconfig')) continue;
-    const text = await readFile(new URL(name, FOLDER), 'utf8');
-    const body = name.endsWith('.ts') ? await withoutTypes(text) : text;
-    files.set(`/${name}`, { type, body });
-    // The document names what was built.
-    if (IS_SOURCE && name.endsWith('.ts')) files.set(`/${name.replace(/\.ts$/, '.js')}`, { type, body });
-  }
+  const names = await readdir(FOLDER);
+  // All at once: somebody waits for the page.
+  const loaded = await Promise.all(names.map(loadFile));
+  const files = new Map(loaded.flat());
   const document = files.get('/index.html');
   if (document !== undefined) files.set('/', document);
   return files;
+}
+
+/** A file by the paths it is asked for; none for what is no part of the page. */
+async function loadFile(name: string): Promise<readonly (readonly [string, PageFile])[]> {
+  const type = TYPES[name.slice(name.lastIndexOf('.') + 1)];
+  if (type === undefined || name.endsWith('.d.ts') || name.startsWith('tsconfig')) return [];
+  const text = await readFile(new URL(name, FOLDER), 'utf8');
+  const body = name.endsWith('.ts') ? await withoutTypes(text) : text;
+  const file = { type, body };
+  // The document names what was built.
+  const built = IS_SOURCE && name.endsWith('.ts') ? [`/${name.replace(/\.ts$/, '.js')}`] : [];
+  return [`/${name}`, ...built].map((path) => [path, file] as const);
 }
 
 async function withoutTypes(source: string): Promise<string> {
