@@ -42,81 +42,97 @@ export interface SessionLogOptions {
 }
 
 export function createSessionLog(writer: LedgerWriter, options: SessionLogOptions = {}): SessionLog {
-  const pending: PendingCommit[] = [];
-  const dead = new AbortController();
-  const lost = dead.signal;
-  const onLost = () => dead.abort(writer.lost.reason);
-  if (writer.lost.aborted) onLost();
-  // A combined signal would be kept account of for as long as both live, which every open session pays for.
-  else writer.lost.addEventListener('abort', onLost, { once: true });
-  let pumping: Promise<void> | undefined;
+  return new WriterLog(writer, options);
+}
 
-  async function pump(): Promise<void> {
+class WriterLog implements SessionLog {
+  readonly #writer: LedgerWriter;
+  readonly #options: SessionLogOptions;
+  readonly #pending: PendingCommit[] = [];
+  readonly #dead = new AbortController();
+  #pumping: Promise<void> | undefined;
+
+  constructor(writer: LedgerWriter, options: SessionLogOptions) {
+    this.#writer = writer;
+    this.#options = options;
+    const onLost = () => this.#dead.abort(writer.lost.reason);
+    if (writer.lost.aborted) onLost();
+    // A combined signal would be kept account of for as long as both live, which every open session pays for.
+    else writer.lost.addEventListener('abort', onLost, { once: true });
+  }
+
+  get identity(): SessionIdentity {
+    return this.#writer.identity;
+  }
+
+  get epoch(): number {
+    return this.#writer.epoch;
+  }
+
+  get lost(): AbortSignal {
+    return this.#dead.signal;
+  }
+
+  get headSeq(): number {
+    return this.#writer.head.seq;
+  }
+
+  commit(batch: readonly NewRecord[]): Promise<readonly LedgerRecord[]> {
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ batch, resolve, reject });
+      this.#pumping ??= this.#pump();
+    });
+  }
+
+  async release(): Promise<void> {
+    while (this.#pumping !== undefined) await this.#pumping;
+    await this.#writer.release();
+  }
+
+  async #pump(): Promise<void> {
     // Batches of the same tick form one append.
     await Promise.resolve();
-    while (pending.length > 0) {
-      const group = takeGroup(pending);
-      if (lost.aborted) {
-        for (const one of group) one.reject(lostError(writer, lost.reason));
-        continue;
-      }
-      await appendGroup(group);
+    while (this.#pending.length > 0) {
+      const group = takeGroup(this.#pending);
+      if (!this.lost.aborted) await this.#appendGroup(group);
+      else for (const one of group) one.reject(lostError(this.#writer, this.lost.reason));
     }
-    pumping = undefined;
+    this.#pumping = undefined;
   }
 
-  async function appendGroup(group: readonly PendingCommit[]): Promise<void> {
-    const result = await append(group.flatMap((one) => one.batch));
+  async #appendGroup(group: readonly PendingCommit[]): Promise<void> {
+    const result = await this.#append(group.flatMap((one) => one.batch));
     if ((result.type === 'rejected' || result.type === 'unfit') && group.length > 1) {
       // All or nothing: find out which of the merged batches was at fault.
-      for (const one of group) settle([one], await append(one.batch));
+      for (const one of group) this.#settle([one], await this.#append(one.batch));
       return;
     }
-    settle(group, result);
+    this.#settle(group, result);
   }
 
-  async function append(batch: readonly NewRecord[]): Promise<AppendOutcome> {
+  async #append(batch: readonly NewRecord[]): Promise<AppendOutcome> {
     try {
-      const result = await writer.append(writer.head.seq, batch);
-      if (result.type === 'committed') options.onCommitted?.(result.records);
-      if (result.type === 'indeterminate') dead.abort(result.cause);
+      const result = await this.#writer.append(this.#writer.head.seq, batch);
+      if (result.type === 'committed') this.#options.onCommitted?.(result.records);
+      if (result.type === 'indeterminate') this.#dead.abort(result.cause);
       return result;
     } catch (cause) {
       // Refused before anything was tried: the batch is at fault, not the store.
       if (isSwarmError(cause, 'invalid-record')) return { type: 'unfit', error: cause };
-      dead.abort(cause);
+      this.#dead.abort(cause);
       return { type: 'indeterminate', cause };
     }
   }
 
-  function settle(group: readonly PendingCommit[], result: AppendOutcome): void {
+  #settle(group: readonly PendingCommit[], result: AppendOutcome): void {
     let offset = 0;
     for (const one of group) {
       if (result.type === 'committed') one.resolve(result.records.slice(offset, offset + one.batch.length));
       else if (result.type === 'unfit') one.reject(result.error);
-      else one.reject(appendError(writer, result));
+      else one.reject(appendError(this.#writer, result));
       offset += one.batch.length;
     }
   }
-
-  return {
-    identity: writer.identity,
-    epoch: writer.epoch,
-    lost,
-    get headSeq() {
-      return writer.head.seq;
-    },
-    commit(batch) {
-      return new Promise((resolve, reject) => {
-        pending.push({ batch, resolve, reject });
-        pumping ??= pump();
-      });
-    },
-    async release() {
-      while (pumping !== undefined) await pumping;
-      await writer.release();
-    },
-  };
 }
 
 function takeGroup(pending: PendingCommit[]): readonly PendingCommit[] {
