@@ -232,6 +232,8 @@ export const NATS_LIMITS = {
   scanMs: 5_000,
   /** Times a turn is taken up without getting any further; it is given up then. */
   claimsWithoutProgress: 3,
+  /** Times a turn that nobody has recorded anything of is handed out, until that counts as one that took it up. */
+  handoutsPerClaim: 10,
   /** Time a turn waits in the queue at most, turns that wait, and time dead ones are kept. */
   queueMs: 86_400_000,
   queuedTurns: 100_000,

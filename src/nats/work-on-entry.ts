@@ -45,8 +45,10 @@ export async function workOnEntry(
 async function workOnTurn(ground: EntryGround, turn: QueuedTurn, deliveries: number): Promise<EntryEnd> {
   const { work } = ground;
   const { run, session, discovery } = turn;
-  // Of a session without a record nobody but the queue knows how often it was tried.
-  const standing = await standingIn(work, session, run, deliveries - 1);
+  // Of a session without a record nobody but the queue knows how often it was tried, and it counts those too who found
+  // it taken.
+  const tried = Math.floor((deliveries - 1) / NATS_LIMITS.handoutsPerClaim);
+  const standing = await standingIn(work, session, run, tried);
   if (standing.type === 'settled') return REPEATED;
   // Whoever has it may end it any time; one that is paused may stay so for good, which is told.
   if (standing.type === 'waits') return standing.isPaused ? endOf(await work.run(turn)) : LATER;

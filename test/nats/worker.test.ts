@@ -324,6 +324,25 @@ describe.skipIf(isNatsMissing())('workers', () => {
     expect(violationsOf({ records })).toEqual([]);
   });
 
+  test('NB-15 a turn that nobody could take up yet is not given up, however often it was handed out', async () => {
+    const ns = freshNamespace();
+    const provider = await providerOf(reply().text('Paid.'));
+    const ledger = await openLedgerOn(server, { ns });
+    const holder = await ledger.acquire({ session: 's-1', root: 's-1', agent: 'payer' });
+    await enqueue(ns, 's-1', 'r-1');
+    const worker = start(ns, provider.baseURL);
+    const handedOut = async () => {
+      const answer = await askJetStream(client, `CONSUMER.INFO.SWM_Q.pool-${ns}-default`);
+      const info = answer.type === 'answer' ? (answer.body as { readonly delivered?: object }) : {};
+      return Number(Object(info.delivered).consumer_seq ?? 0);
+    };
+    await expect.poll(handedOut, WITHIN).toBeGreaterThan(4);
+    await holder.release();
+    await expect.poll(async () => (await closedTurns(ledger, 's-1')).length, WITHIN).toBe(1);
+    expect((await closedTurns(ledger, 's-1'))[0]?.data).toMatchObject({ status: 'completed' });
+    await worker.kill();
+  });
+
   test('NB-16 SIGTERM lets the turn under way end and claims nothing new', async () => {
     const ns = freshNamespace();
     const provider = await providerOf(reply().call('slow', { id: 'a' }), reply().text('Paid.'));
