@@ -79,7 +79,7 @@ const BROKEN: readonly (readonly [invariant: string, what: string, change: Chang
   ['I9', 'too many children are at work at once', ({ bounds }) => ({ bounds: { ...bounds, fanOut: 0 } })],
   ['I10', 'a gated tool runs unasked', without('permission.decided')],
   ['I10', 'a gated tool runs with other arguments', told('permission.decided', { argsHash: '0'.repeat(64) })],
-  ['I10', 'a gated tool runs when the request had expired', told('permission.requested', { expiresAt: 1 })],
+  ['I10', 'a gated tool runs when the request had expired', records((all) => all.map(expiredBefore))],
   ['I11', 'a text is injected twice', again('steering.injected')],
   [
     'I11',
@@ -127,6 +127,12 @@ function toldEnd(all: readonly LedgerRecord[]): LedgerRecord {
   const data = { run: 'r-1', status: 'completed', steps: 1, toolCalls: 0, usage: {} };
   // Only what the check looks at.
   return { ...all.at(-1), type: 'run.settled', data } as unknown as LedgerRecord;
+}
+
+/** A request that ran out when it was made, and a decision after that. */
+function expiredBefore(one: LedgerRecord): LedgerRecord {
+  if (one.type === 'permission.requested') return { ...one, data: { ...one.data, expiresAt: one.at } };
+  return one.type === 'permission.decided' ? { ...one, at: one.at + 1 } : one;
 }
 
 /** Outcomes that the store had an hour later. */
