@@ -39,6 +39,8 @@ async function play({ works, fanOut, activations, mode }: Plan) {
     lead: ({ messages, lastText }) => {
       if (messages.length === 1)
         return adds(...works.map(({ inputs }, at) => item(`${at}`, { input_ids: inputs.map(idOf) })));
+      // The last work ended between the news and the yield.
+      if (lastText.includes('nothing-pending')) return reply().text('Done.');
       return /"counts":\{(?!.*?"(?:queued|running)").*?\}/.test(lastText) ? reply().text('Done.') : yields();
     },
     worker: (task) => {
