@@ -19,7 +19,7 @@ if (url === undefined) {
 } else {
   await using connection = connectNats(url);
   if (own !== undefined) await provision(connection, { ledger: true });
-  await using provider = await spawnScriptedServer(new URL('worker/script.ts', import.meta.url));
+  await using provider = await spawnScriptedServer(new URL('supervisor/script.ts', import.meta.url));
   await demonstrate(connection, url, provider.baseURL);
 }
 

@@ -1,4 +1,4 @@
-// What the stand-in of examples/supervisor.ts says, by the agent that asks it.
+// What the stand-in of examples/supervisor.ts and examples/worker.ts says, by the agent that asks it.
 import { type ParsedRequest, type Reply, reply } from 'swarmwright/testing';
 
 export function script(request: ParsedRequest): Reply {
