@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { isSwarmError } from '../../src/errors.ts';
 import { verifyChain } from '../../src/ledger/hash-chain.ts';
 import type { Ledger, LedgerWriter } from '../../src/ledger/ledger.ts';
@@ -10,6 +10,9 @@ import { isNatsMissing, type NatsServer } from '../support/nats-server.ts';
 import { freshNamespace, openLedgerOn, startLedgerServer } from './ledger-server.ts';
 
 const SHORT_LEASE_MS = 2_000;
+
+/** Nobody is told when a lease runs out: it is tried for. */
+const WITHIN = { timeout: 30_000 };
 
 describe.skipIf(isNatsMissing())('writers of a JetStream ledger', () => {
   let server: NatsServer;
@@ -95,7 +98,7 @@ describe.skipIf(isNatsMissing())('writers of a JetStream ledger', () => {
     await expectError(ledger.acquire(rootSession('s-1')), 'session-owned-elsewhere');
     await child.kill();
     const killedAt = performance.now();
-    const writer = await eventually(() => ledger.acquire(rootSession('s-1')));
+    const writer = await vi.waitFor(() => ledger.acquire(rootSession('s-1')), WITHIN);
     expect(performance.now() - killedAt).toBeLessThan(SHORT_LEASE_MS + 2_000);
     await commit(writer, note('mine'));
     const records = await ledger.read('s-1');
@@ -149,7 +152,7 @@ describe.skipIf(isNatsMissing())('writers of a JetStream ledger', () => {
     });
     server.wake();
     await writer.release();
-    const next = await eventually(() => two.acquire(rootSession('s-1')));
+    const next = await vi.waitFor(() => two.acquire(rootSession('s-1')), WITHIN);
     await commit(next, note('b'));
     expect(notesOf(await two.read('s-1'))).toEqual(['a', 'b']);
     // The other one lives, and may have other sessions.
@@ -164,16 +167,3 @@ describe.skipIf(isNatsMissing())('writers of a JetStream ledger', () => {
     expect(answer.type).toBe('answer');
   }
 });
-
-/** The first result of `work` that is not a refusal because of another owner; for a bounded time. */
-async function eventually<T>(work: () => Promise<T>): Promise<T> {
-  const deadline = performance.now() + 30_000;
-  for (;;) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!isSwarmError(error, 'session-owned-elsewhere') || performance.now() > deadline) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-  }
-}
