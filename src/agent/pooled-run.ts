@@ -18,6 +18,8 @@ export interface PooledRunOptions {
   readonly core: RuntimeCore;
   readonly runId: string;
   readonly sessionId: string;
+  /** The session begins with this run. */
+  readonly isNew: boolean;
   /** Name of its definition. */
   readonly target: string;
   /** The agent whose turns the session has; absent for a graph. */
@@ -37,9 +39,10 @@ export class PooledRun implements RunSide {
   readonly scope: { readonly runId: string };
   readonly result: Promise<RunResult<unknown>>;
   readonly successors = new Set<string>();
-  /** Ledger position before the first fact of the run. */
+  /** Ledger position before the first fact of the run, of a new session once there is one. */
   readonly startPosition: Promise<number>;
   readonly #options: PooledRunOptions;
+  readonly #begun = Promise.withResolvers<number>();
   /** By which the run is known. */
   readonly #ids: Set<string>;
   readonly #over = new AbortController();
@@ -60,13 +63,9 @@ export class PooledRun implements RunSide {
     this.#ids = new Set([options.runId]);
     options.signal?.addEventListener('abort', this.#onAbort, { once: true });
     if (options.signal?.aborted === true) this.#onAbort();
-    const begun = options.core.ledger.then(async (ledger) => ({ ledger, position: await ledger.position() }));
-    this.startPosition = begun.then(
-      ({ position }) => position,
-      () => 0,
-    );
-    this.result = begun
-      .then(({ ledger, position }) => this.#follow(ledger, position))
+    this.startPosition = this.#begun.promise;
+    this.result = options.core.ledger
+      .then((ledger) => this.#follow(ledger))
       .catch((error: unknown): RunResult<unknown> => {
         return { status: 'failed', error: failureOf(error), text: '', ...NOTHING };
       })
@@ -104,12 +103,18 @@ export class PooledRun implements RunSide {
     return promise;
   }
 
-  async #follow(ledger: Ledger, position: number): Promise<RunResult<unknown>> {
-    // What is followed begins before the run is given away.
+  async #follow(ledger: Ledger): Promise<RunResult<unknown>> {
+    const { isNew } = this.#options;
+    // What is followed begins before the run is given away, and in a new session with its first fact.
+    const position = isNew ? 0 : await ledger.position();
+    if (!isNew) this.#begun.resolve(position);
     const result = this.#read(ledger, this.#options.sessionId, position);
     result.catch(() => undefined);
     const isQueued = await this.#options.submit(this.#withdrawn.signal);
-    if (!isQueued) return { status: 'cancelled', reason: this.#cancelReason ?? '', text: '', ...NOTHING };
+    if (!isQueued) {
+      this.#begun.resolve(await ledger.position());
+      return { status: 'cancelled', reason: this.#cancelReason ?? '', text: '', ...NOTHING };
+    }
     this.#isQueued = true;
     if (this.#cancelReason !== undefined) void this.#sendCancel(this.#cancelReason);
     return result;
@@ -118,7 +123,8 @@ export class PooledRun implements RunSide {
   /** Facts of the session until one of them tells the end. */
   async #read(ledger: Ledger, session: string, after: number): Promise<RunResult<unknown>> {
     const { core } = this.#options;
-    for await (const { record } of ledger.tail(after, this.#over.signal, { only: { session } })) {
+    for await (const { record, pos } of ledger.tail(after, this.#over.signal, { only: { session } })) {
+      this.#begun.resolve(pos - 1);
       this.#note(ledger, record, after);
       if (record.type !== 'run.settled' || !this.#isOwn(record)) continue;
       // A turn that was about to pause hears of nothing any more.
@@ -247,6 +253,7 @@ export class PooledRun implements RunSide {
   }
 
   #end(): void {
+    this.#begun.resolve(0);
     this.#over.abort();
     this.#options.signal?.removeEventListener('abort', this.#onAbort);
     this.#options.live.close();

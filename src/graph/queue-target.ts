@@ -54,7 +54,7 @@ export function queueTarget(
   };
   return pooledRun(
     core,
-    { ...options, sessionId, runId },
+    { ...options, sessionId, runId, isNew: options.sessionId === undefined },
     {
       target: definition.name,
       agent: () => speaker(definition),
@@ -81,7 +81,7 @@ export function queueResume(
   const { runId } = idsOfRun(options, core.ids);
   return pooledRun(
     core,
-    { ...options, sessionId, runId },
+    { ...options, sessionId, runId, isNew: false },
     {
       target: definition.name,
       agent: () => speaker(definition),
@@ -98,13 +98,13 @@ export function queueResume(
 
 function pooledRun(
   core: RuntimeCore,
-  options: TargetSettings & { readonly sessionId: string; readonly runId: string },
+  options: TargetSettings & { readonly sessionId: string; readonly runId: string; readonly isNew: boolean },
   ways: Pick<PooledRunOptions, 'target' | 'agent' | 'submit'>,
 ): Run<unknown> {
-  const { sessionId, runId, signal, onApproval = 'wait' } = options;
+  const { sessionId, runId, isNew, signal, onApproval = 'wait' } = options;
   const live = createLiveBus(core.limits.events);
   const waitsForPeople = onApproval === 'wait';
-  const run = new PooledRun({ core, sessionId, runId, waitsForPeople, live, signal, ...ways });
+  const run = new PooledRun({ core, sessionId, runId, isNew, waitsForPeople, live, signal, ...ways });
   return handleOf({ start: core, run, sessionId, live, startPosition: run.startPosition });
 }
 

@@ -141,9 +141,12 @@ class JetStreamLedger implements Ledger {
 
   async read(session: string, fromSeq = 1): Promise<readonly LedgerRecord[]> {
     this.#assertOpen();
+    const held = this.#held.get(session);
+    const own = typeof held === 'object' ? held.claimed.state : undefined;
+    // Nobody but this process writes to it, and that has written no more.
+    if (own !== undefined && fromSeq > own.seq) return [];
     return this.#parts.steady(() => {
-      const held = this.#held.get(session);
-      const state = typeof held === 'object' ? held.claimed.state : this.#parts.claims.known(session);
+      const state = own ?? this.#parts.claims.known(session);
       const filter = this.#parts.subjects.session(session);
       return readSession(this.#parts.records, { session, filter, fromSeq, state });
     });
@@ -157,7 +160,10 @@ class JetStreamLedger implements Ledger {
     const last = await this.#parts.steady(() =>
       this.#parts.records.last(this.#parts.subjects.session(session)),
     );
-    if (last === undefined) return undefined;
+    if (last === undefined) {
+      this.#parts.claims.noteEmpty(session);
+      return undefined;
+    }
     const { seq, hash, epoch } = placeOf(last, `session ${session}`);
     return seq === 0 ? undefined : { seq, hash, epoch };
   }

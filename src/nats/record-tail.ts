@@ -33,7 +33,6 @@ export async function* tailRecords(options: RecordTailOptions): AsyncGenerator<P
   try {
     while (!end.aborted && next <= sequenceOf(upTo)) {
       const since = watched.watch.version;
-      const begin = next;
       try {
         for await (const { items, sequence } of readOn(options, next, watched.newest())) {
           failures = 0;
@@ -52,7 +51,8 @@ export async function* tailRecords(options: RecordTailOptions): AsyncGenerator<P
         continue;
       }
       if (Number.isFinite(upTo)) return;
-      if (next === begin) await watched.watch.changed(since, end);
+      // Whatever is stored after this look began wakes it.
+      await watched.watch.changed(since, end);
     }
   } finally {
     watched.release();

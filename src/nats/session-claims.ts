@@ -49,6 +49,12 @@ export interface ClaimedSession {
 /** What became of an attempt to own a session. */
 export type ClaimOutcome = ClaimedSession | { readonly type: 'owned'; readonly owner: string };
 
+/** A session as this process saw it last; `isFree` where it had no owner then. */
+interface KnownSession {
+  readonly state: SessionState;
+  readonly isFree: boolean;
+}
+
 /** Room for the headers of a message: names of at most 256 characters, which may become six times as many. */
 const HEADER_BYTES = 4_096;
 
@@ -58,8 +64,11 @@ const HEADER_BYTES = 4_096;
  */
 export class SessionClaims {
   readonly #options: SessionClaimsOptions;
-  /** How sessions stood that this process gave back. Reading them again begins there. */
-  readonly #known = new Map<string, SessionState>();
+  /**
+   * How sessions stood that this process gave back, or found to be empty. A claim is tried on that first, and reading
+   * them again begins there.
+   */
+  readonly #known = new Map<string, KnownSession>();
 
   constructor(options: SessionClaimsOptions) {
     this.#options = options;
@@ -68,6 +77,14 @@ export class SessionClaims {
   /** @throws SwarmError 'ledger-unavailable', 'ledger-corrupt', 'ledger-newer-schema' */
   async claim(identity: SessionIdentity): Promise<ClaimOutcome> {
     const { session } = identity;
+    const known = this.#known.get(session);
+    if (known?.isFree === true) {
+      this.#known.delete(session);
+      const claimed = await this.#take(known.state, identity);
+      if (claimed !== undefined) return claimed;
+      // Others had it meanwhile.
+      this.#note(session, known.state);
+    }
     for (;;) {
       const { owner, isAlive, steady } = this.#options;
       const last = await steady(() => this.#options.reader.last(this.#subject(session)));
@@ -81,12 +98,22 @@ export class SessionClaims {
         this.#note(session, state);
         continue;
       }
-      const claim = { identity: state.identity ?? identity, epoch: state.epoch + 1, owner };
-      const outcome = await this.#own(state, claim, 'claim');
-      if (outcome.type === 'stored') return { type: 'claimed', state, claim };
-      // Somebody else was first: look who.
-      if (outcome.type !== 'overtaken') throw unavailable(`${session} could not be claimed`, outcome);
+      const claimed = await this.#take(state, identity);
+      if (claimed !== undefined) return claimed;
     }
+  }
+
+  /** Puts a claim behind the last message that is known; undefined where it is not the last one any more. */
+  async #take(state: SessionState, identity: SessionIdentity): Promise<ClaimedSession | undefined> {
+    const claim = {
+      identity: state.identity ?? identity,
+      epoch: state.epoch + 1,
+      owner: this.#options.owner,
+    };
+    const outcome = await this.#own(state, claim, 'claim');
+    if (outcome.type === 'stored') return { type: 'claimed', state, claim };
+    if (outcome.type === 'overtaken') return undefined;
+    throw unavailable(`${identity.session} could not be claimed`, outcome);
   }
 
   /** Stores the records of an order, all or none; the state goes on with them. */
@@ -123,7 +150,7 @@ export class SessionClaims {
   async release({ state, claim }: ClaimedSession): Promise<void> {
     const { identity, epoch } = claim;
     const outcome = await this.#own(state, { identity, epoch }, 'release');
-    if (outcome.type === 'stored') this.#note(identity.session, state);
+    if (outcome.type === 'stored') this.#note(identity.session, state, true);
     if (outcome.type === 'stored' || outcome.type === 'overtaken') return;
     throw unavailable(`${identity.session} could not be given back`, outcome);
   }
@@ -142,7 +169,7 @@ export class SessionClaims {
       const state = await steady(() => this.#load(session, last.sequence));
       const claim = { identity: state.identity ?? identity, epoch: state.epoch };
       const outcome = await this.#own(state, claim, 'release');
-      this.#note(session, state);
+      this.#note(session, state, outcome.type === 'stored');
       if (outcome.type === 'stored') return;
       // Something came behind it, perhaps what was sent last: look what.
       if (outcome.type !== 'overtaken') throw unavailable(`${session} could not be given back`, outcome);
@@ -151,7 +178,12 @@ export class SessionClaims {
 
   /** Where a session that was given back stood, if it is known. */
   known(session: string): SessionState | undefined {
-    return this.#known.get(session);
+    return this.#known.get(session)?.state;
+  }
+
+  /** Somebody looked at a session, and there was nothing. */
+  noteEmpty(session: string): void {
+    if (!this.#known.has(session)) this.#note(session, new SessionState(session), true);
   }
 
   async #own(state: SessionState, claim: Claim, kind: OwnershipKind): Promise<GuardedOutcome> {
@@ -176,7 +208,7 @@ export class SessionClaims {
 
   /** Everything up to a message, verified. */
   async #load(session: string, atLeast: number): Promise<SessionState> {
-    const known = this.#known.get(session);
+    const known = this.known(session);
     // Fed from here on, by one reader only; a reader that fails must not leave half of it.
     this.#known.delete(session);
     const state = known ?? new SessionState(session);
@@ -188,8 +220,8 @@ export class SessionClaims {
     return state;
   }
 
-  #note(session: string, state: SessionState): void {
-    this.#known.set(session, state);
+  #note(session: string, state: SessionState, isFree = false): void {
+    this.#known.set(session, { state, isFree });
     const [oldest] = this.#known.keys();
     if (this.#known.size > NATS_LIMITS.knownSessions && oldest !== undefined) this.#known.delete(oldest);
   }

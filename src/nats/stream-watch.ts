@@ -65,8 +65,9 @@ export class StreamWatch {
   note(keys: readonly string[], sequence: number): void {
     for (const key of keys) {
       const entry = this.#waiting.get(key);
-      if (entry === undefined) continue;
-      entry.newest = Math.max(entry.newest, sequence);
+      // Whoever stored it may have told of it before the server does.
+      if (entry === undefined || sequence <= entry.newest) continue;
+      entry.newest = sequence;
       entry.watch.wake();
     }
   }
