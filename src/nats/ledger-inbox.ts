@@ -83,7 +83,7 @@ export class LedgerInbox {
         for (const message of page) {
           next = message.sequence + 1;
           const said = parse(message);
-          if (said.type !== 'asked') continue;
+          if (said?.type !== 'asked') continue;
           this.#remember(message.subject, message.sequence);
           yield { id: said.id, session, kind: said.kind, body: said.body };
           if (isClosed() || signal.aborted) return;
@@ -127,7 +127,7 @@ export class LedgerInbox {
     const filter = subjects.messages(item.session);
     const all = await steady(() => collect(readSubject(reader, { filter, from: 1, atLeast: 0 })));
     if (all.length < maxWaiting) return;
-    const waiting = all.filter((message) => parse(message).type === 'asked').length;
+    const waiting = all.filter((message) => parse(message)?.type === 'asked').length;
     if (waiting >= maxWaiting) throw mailboxFull(item, waiting);
   }
 
@@ -150,7 +150,7 @@ export class LedgerInbox {
   async #askedAt(subject: string): Promise<number | undefined> {
     const { steady, reader } = this.#options;
     const message = await steady(() => reader.last(subject));
-    return message !== undefined && parse(message).type === 'asked' ? message.sequence : undefined;
+    return message !== undefined && parse(message)?.type === 'asked' ? message.sequence : undefined;
   }
 
   async #store(
@@ -180,12 +180,9 @@ export class LedgerInbox {
   }
 }
 
-function parse(message: SequencedMessage): MailboxMessage {
-  const parsed = messageSchema.safeParse(readJson(message.data));
-  if (parsed.success) return parsed.data;
-  throw new SwarmError('ledger-corrupt', `${message.subject}: a stored message is not one`, {
-    cause: parsed.error,
-  });
+/** Undefined for what somebody else left there: it keeps nobody from what is a message. */
+function parse(message: SequencedMessage): MailboxMessage | undefined {
+  return messageSchema.safeParse(readJson(message.data)).data;
 }
 
 async function collect<T>(items: AsyncIterable<T>): Promise<readonly T[]> {

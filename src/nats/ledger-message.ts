@@ -67,15 +67,22 @@ const TAIL = new RegExp(`,"prev":"(${HASH})","hash":"(${HASH})"\\}$`);
 const TAIL_CHARS = ',"prev":"","hash":""}'.length + 128;
 
 /** @throws SwarmError 'ledger-corrupt' for a message that holds something else than records */
-export function rowsOf({ data }: Pick<LedgerMessage, 'data'>, where: string): readonly StoredRow[] {
+export function rowsOf(message: Pick<LedgerMessage, 'data'>, where: string): readonly StoredRow[] {
+  const rows = rowsIn(message);
+  if (rows !== undefined) return rows;
+  throw new SwarmError('ledger-corrupt', `${where}: found a message that is no record`);
+}
+
+/** Undefined for a message that holds something else than records. */
+export function rowsIn({ data }: Pick<LedgerMessage, 'data'>): readonly StoredRow[] | undefined {
   const body = Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('utf8');
-  return body.split('\n').map((line) => {
+  const rows: StoredRow[] = [];
+  for (const line of body.split('\n')) {
     const [tail = '', prev, hash] = TAIL.exec(line.slice(-TAIL_CHARS)) ?? [];
-    if (prev === undefined || hash === undefined) {
-      throw new SwarmError('ledger-corrupt', `${where}: found a message that is no record`);
-    }
-    return { text: `${line.slice(0, -tail.length)}}`, prev, hash };
-  });
+    if (prev === undefined || hash === undefined) return undefined;
+    rows.push({ text: `${line.slice(0, -tail.length)}}`, prev, hash });
+  }
+  return rows;
 }
 
 /** Position of a record, by its place in its message; larger the later it was stored. */
@@ -121,17 +128,18 @@ export function seqOf(message: LedgerMessage): number {
 
 /** @throws SwarmError 'ledger-corrupt' where the last message of a session says nothing of it */
 export function placeOf(message: LedgerMessage, where: string): SessionPlace {
-  const place = parsePlace(message);
+  const place = placeIn(message);
   if (place !== undefined) return place;
   throw new SwarmError('ledger-corrupt', `${where}: found a last message that does not say where it stands`);
 }
 
 /** The tree a message belongs to, where it says so. */
 export function rootIn(message: Pick<LedgerMessage, 'header'>): string | undefined {
-  return parsePlace(message)?.root;
+  return placeIn(message)?.root;
 }
 
-function parsePlace(message: Pick<LedgerMessage, 'header'>): SessionPlace | undefined {
+/** Where a session stands after a message, where that says so. */
+export function placeIn(message: Pick<LedgerMessage, 'header'>): SessionPlace | undefined {
   const text = message.header(PLACE);
   if (text === undefined) return undefined;
   return placeSchema.safeParse(readJson(Buffer.from(text, 'latin1'))).data;

@@ -1,6 +1,6 @@
 import type { SessionSummary } from '../ledger/ledger.ts';
 import type { NatsClient } from './client.ts';
-import { placeOf, positionOf, type SessionPlace } from './ledger-message.ts';
+import { placeIn, positionOf, type SessionPlace } from './ledger-message.ts';
 import { LEDGER_STREAM } from './ledger-streams.ts';
 import { readLastOfEach } from './subject-messages.ts';
 
@@ -11,19 +11,21 @@ export interface ListedSession {
 }
 
 /**
- * All sessions with a record, oldest first, out of the last message of each.
- * @throws SwarmError 'nats-unavailable', 'nats-rejected', 'ledger-corrupt'
+ * All sessions with a record, oldest first, out of the last message of each. One that is damaged there is left out, and
+ * hides no other: reading it tells what is wrong with it.
+ * @throws SwarmError 'nats-unavailable', 'nats-rejected'
  */
 export async function listSessions(client: NatsClient, filter: string): Promise<readonly ListedSession[]> {
   const last = await readLastOfEach(client, LEDGER_STREAM, filter);
   const prefix = filter.length - 1;
-  const found = last.map((message) => {
+  const found = last.flatMap((message) => {
     // Ids of sessions are tokens as they are.
     const session = message.subject.slice(prefix);
-    const place = placeOf(message, `session ${session}`);
+    const place = placeIn(message);
+    if (place === undefined) return [];
     // The append that brings the first record cannot know where it will stand.
     const openedPos = place.openedPos ?? positionOf(message.sequence, 0);
-    return { place, summary: summaryOf(session, place), openedPos };
+    return [{ place, summary: summaryOf(session, place), openedPos }];
   });
   return found
     .filter(({ place }) => place.seq > 0)

@@ -32,7 +32,35 @@ describe.skipIf(isNatsMissing())('a server with several ledgers', () => {
     await rogue.request(`swm.v1.${ns}.led.s-1`, Buffer.from(JSON.stringify(forged)));
     await expectError(ledger.read('s-1'), 'ledger-corrupt');
     await expectError(ledger.acquire(rootSession('s-1')), 'ledger-corrupt');
-    await expectError(ledger.sessions(), 'ledger-corrupt');
+  });
+
+  test('what was put in from outside keeps nobody from other sessions, nor an owner from its messages', async () => {
+    const ns = freshNamespace();
+    const ledger = await openLedgerOn(server, { ns });
+    const writer = await ledger.acquire(rootSession('s-1'));
+    await commit(writer, note('a'));
+    const before = await ledger.position();
+    await using rogue = connectNats(server.url);
+    await rogue.connected(AbortSignal.timeout(10_000));
+    const row = `{"v":1,"prev":"${'0'.repeat(64)}","hash":"${'1'.repeat(64)}"}`;
+    await rogue.request(`swm.v1.${ns}.led.s-2`, Buffer.from(row));
+    await rogue.request(`swm.v1.${ns}.led.s-3`, Buffer.from('noise'));
+    await rogue.request(`swm.v1.${ns}.mbx.s-1.m-0`, Buffer.from('noise'));
+    await expectError(ledger.read('s-2'), 'ledger-corrupt');
+    await expectError(ledger.read('s-3'), 'ledger-corrupt');
+    expect((await ledger.sessions()).map(({ sessionId }) => sessionId)).toEqual(['s-1']);
+    expect(await ledger.position()).toBeGreaterThanOrEqual(before);
+    await commit(writer, note('b'));
+    const all = await take(ledger.tail(0, new AbortController().signal), 2);
+    expect(notesOf(all.map(({ record }) => record))).toEqual(['a', 'b']);
+    const sender = await openLedgerOn(server, { ns });
+    for (const id of ['m-0', 'm-1']) {
+      const item = { id, session: 's-1', kind: 'steer', body: {} };
+      const sent = sender.post(item, AbortSignal.timeout(20_000));
+      expect(await take(ledger.inbox('s-1', AbortSignal.timeout(20_000)), 1)).toEqual([item]);
+      await ledger.reply(item, { type: 'accepted', body: 1 });
+      expect(await sent).toEqual({ type: 'accepted', body: 1 });
+    }
   });
 
   test('claims and releases are no records: the position and a tail pass them over', async () => {
