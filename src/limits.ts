@@ -213,6 +213,12 @@ export const NATS_LIMITS = {
   /** Messages of a ledger that are read at once, and their bytes. */
   ledgerPage: 256,
   ledgerPageBytes: 2 * MIB,
+  /** Messages of one session, and their bytes, that wait for a follower; beyond that it reads them itself. */
+  feedMessages: 64,
+  feedBytes: 2 * MIB,
+  /** First and longest silence after which a follower looks for what was not passed on to it; it doubles. */
+  feedLookMs: 2_000,
+  maxFeedLookMs: 30_000,
   /** First and longest pause before an append, or a look at the ledger, is tried again. */
   ledgerBackoffMs: 25,
   maxLedgerBackoffMs: 1_000,

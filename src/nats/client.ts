@@ -306,8 +306,10 @@ export class NatsClient implements AsyncDisposable {
     const { message } = state;
     this.#state = message === undefined ? state : { ...state, message: this.#redactor.text(message) };
     if (wasConnected && state.type !== 'connected') {
-      this.#life.abort();
+      const ended = this.#life;
+      // Whoever hears of the end can wait for that of the next one.
       this.#life = new AbortController();
+      ended.abort();
     }
     for (const changed of [...this.#watchers]) changed();
   }

@@ -180,6 +180,7 @@ class JetStreamLedger implements Ledger {
     this.#assertOpen();
     return tailRecords({
       ...options,
+      client: this.#parts.client,
       reader: this.#parts.records,
       subjects: this.#parts.subjects,
       watch: this.#parts.recordWatch,
@@ -310,11 +311,8 @@ class JetStreamLedger implements Ledger {
     if (rejection !== undefined) return rejection;
     const outcome = await this.#parts.claims.append(claimed, order);
     if (outcome.type === 'committed') {
-      const { session, root } = claim.identity;
-      this.#parts.recordWatch.note(
-        [topicOf(undefined), topicOf({ session }), topicOf({ root })],
-        state.lastSequence,
-      );
+      const { root } = claim.identity;
+      this.#parts.recordWatch.note([topicOf(undefined), topicOf({ root })], state.lastSequence);
     }
     return outcome;
   }

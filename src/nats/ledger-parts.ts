@@ -50,7 +50,7 @@ export function createLedgerParts(options: LedgerPartsOptions): LedgerParts {
     client,
     stream: LEDGER_STREAM,
     filter: subjects.sessions(),
-    keysOf: (message) => topicsOf(message, subjects),
+    keysOf: topicsOf,
   });
   const claims = new SessionClaims({
     reader: records,

@@ -50,6 +50,11 @@ export function planLedgerStreams(options: LedgerStreamOptions = {}): readonly S
         allow_direct: true,
         allow_atomic: true,
         deny_delete: true,
+        // Who follows a session hears of it alone, and of what is stored, not of what was sent.
+        republish: {
+          src: `${subjectRoot}.v1.*.led.*`,
+          dest: `${subjectRoot}.v1.{{wildcard(1)}}.rec.{{wildcard(2)}}`,
+        },
       },
       wished,
     },

@@ -6,6 +6,8 @@ export interface LedgerSubjects {
   /** Everything a session is: its records and the claims on it. */
   session(session: string): string;
   sessions(): string;
+  /** Where the server passes on what it stored of a session, to whoever listens. */
+  passedOn(session: string): string;
   /** One message to the owner of a session, and later the answer in its place. */
   message(session: string, id: string): string;
   messages(session: string): string;
@@ -26,6 +28,7 @@ export function createLedgerSubjects(options: SubjectOptions): LedgerSubjects {
     ns,
     session: (session) => `${base}.led.${encodeToken(session)}`,
     sessions: () => `${base}.led.*`,
+    passedOn: (session) => `${base}.rec.${encodeToken(session)}`,
     message: (session, id) => `${base}.mbx.${encodeToken(session)}.${encodeToken(id)}`,
     messages: (session) => `${base}.mbx.${encodeToken(session)}.*`,
     allMessages: () => `${base}.mbx.*.*`,

@@ -145,7 +145,8 @@ function parseHeaders(text: string): ReadonlyMap<string, string> {
   );
 }
 
-function sequenced(message: NatsMessage): SequencedMessage {
+/** A message as the server hands it out of a stream, with its place in headers. */
+export function sequenced(message: NatsMessage): SequencedMessage {
   return {
     sequence: Number(message.header('Nats-Sequence')),
     subject: message.header('Nats-Subject') ?? '',
