@@ -35,7 +35,8 @@ const infoSchema = z.object({ config: z.object({ ack_wait: z.number() }) });
  */
 export async function joinPool(client: NatsClient, place: PoolPlace): Promise<JoinedPool> {
   const { pool = 'default', ns = 'default', leaseMs = NATS_LIMITS.ackWaitMs } = place;
-  const name = `pool-${encodeToken(ns)}-${encodeToken(pool)}`;
+  // No token that is encoded holds a `=p`: two pairs of names never come to one queue.
+  const name = `pool-${encodeToken(ns)}=p${encodeToken(pool)}`;
   const known = await askJetStream(client, `CONSUMER.INFO.${QUEUE_STREAM}.${name}`);
   if (known.type === 'answer') return { name, ackWaitMs: ackWaitOf(known.body), state: 'present' };
   if (known.fault.code !== FAULT.consumerNotFound) throw rejection(`joining ${name}`, known.fault);

@@ -7,10 +7,10 @@ import { assertOptions, type OptionNames } from '../option-names.ts';
 import type { Runtime } from '../runtime.ts';
 import type { NatsClient } from './client.ts';
 import { type Connection, openConnection } from './connection.ts';
-import { readJson } from './jet-stream-api.ts';
+import { faultIn, readJson, rejection } from './jet-stream-api.ts';
 import { QUEUE_STREAM } from './ledger-streams.ts';
 import { createLedgerSubjects } from './ledger-subjects.ts';
-import { messageOf, natsError } from './nats-error.ts';
+import { natsError } from './nats-error.ts';
 import { joinPool } from './pool-consumer.ts';
 import { queueEntrySchema } from './queue-entry.ts';
 import { scanTurns } from './scan-turns.ts';
@@ -18,6 +18,7 @@ import { assertKeepsLedger } from './server-fit.ts';
 import type { SubjectOptions } from './subjects.ts';
 import { type EntryEnd, workOnEntry } from './work-on-entry.ts';
 import { createQueueSubjects, type QueueSubjects } from './work-queue.ts';
+import { writeDeadLetter } from './write-dead-letter.ts';
 
 /** Signs that a turn is worked on, in the time a worker may be silent. */
 const SIGNS = 3;
@@ -258,19 +259,17 @@ class PoolWorker implements Worker {
   /** The dead letter first: one that is there twice is better than one that is nowhere. */
   async #bury(message: JsMsg, reason: string, why: string): Promise<void> {
     const { client, subjects } = this.#parts;
-    const letter = {
-      v: 1,
-      reason,
-      message: messageOf(why),
-      subject: message.subject,
-      deliveries: message.info.deliveryCount,
-      body: Buffer.from(message.data).toString('utf8'),
-    };
-    await client.request(subjects.deadLetter('turn', reason), Buffer.from(JSON.stringify(letter), 'utf8'));
+    await client.connected(AbortSignal.timeout(NATS_LIMITS.requestMs));
+    const { maxPayload = Number.POSITIVE_INFINITY } = client.server ?? {};
+    const { message: words, payload } = writeDeadLetter(message, { reason, why, maxPayload });
+    const answer = await client.request(subjects.deadLetter('turn', reason), payload);
+    const fault = faultIn(readJson(answer.data));
+    if (fault !== undefined) throw rejection('burying a turn', fault);
     message.term(reason);
     this.#counts.dead += 1;
-    this.#tell(this.#options.onDead, { reason, message: letter.message, subject: message.subject });
+    this.#tell(this.#options.onDead, { reason, message: words, subject: message.subject });
   }
+
   #tell<T>(listener: ((value: T) => void) | undefined, value: T): void {
     try {
       listener?.(value);

@@ -43,9 +43,9 @@ describe.skipIf(isNatsMissing())('nats init', () => {
     const made = await init();
     expect([made.code, made.stdout]).toEqual([
       0,
-      expect.stringMatching(/pool-default-reviews {2}made, .* 30 s/),
+      expect.stringMatching(/pool-default=previews {2}made, .* 30 s/),
     ]);
-    expect((await init()).stdout).toMatch(/pool-default-reviews {2}present/);
+    expect((await init()).stdout).toMatch(/pool-default=previews {2}present/);
   });
 
   it('tells that no server is there, without the password', SLOW, async () => {

@@ -332,7 +332,7 @@ describe.skipIf(isNatsMissing())('workers', () => {
     await enqueue(ns, 's-1', 'r-1');
     const worker = start(ns, provider.baseURL);
     const handedOut = async () => {
-      const answer = await askJetStream(client, `CONSUMER.INFO.SWM_Q.pool-${ns}-default`);
+      const answer = await askJetStream(client, `CONSUMER.INFO.SWM_Q.pool-${ns}=pdefault`);
       const info = answer.type === 'answer' ? (answer.body as { readonly delivered?: object }) : {};
       return Number(Object(info.delivered).consumer_seq ?? 0);
     };
