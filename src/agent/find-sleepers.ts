@@ -64,13 +64,13 @@ function isPausedIn(records: readonly LedgerRecord[], pool: string): boolean {
   return told.data.pool === pool && told.data.pause !== 'requested';
 }
 
-/** Calls that were decided on or whose time is up, and texts that wait. */
+/** Calls that were decided on or whose time is up; texts only where no call is open, which they would wait for. */
 function dueIn(turn: TurnFacts, now: number): number {
-  const calls = [...turn.calls.values()].filter((call) => {
-    if (hasResult(call)) return false;
+  const open = [...turn.calls.values()].filter((call) => !hasResult(call));
+  if (open.length === 0) return turn.steering.length;
+  return open.filter((call) => {
     const expiresAt = call.requested?.data.expiresAt;
     const isParked = callStatus(call) === 'parked';
     return callStatus(call) === 'decided' || (isParked && expiresAt !== undefined && expiresAt <= now);
-  });
-  return calls.length + turn.steering.length;
+  }).length;
 }

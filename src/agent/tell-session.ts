@@ -3,6 +3,7 @@ import { isSwarmError, SwarmError } from '../errors.ts';
 import type { JsonObject } from '../ledger/content.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NewRecord } from '../ledger/records.ts';
+import { toldOfSession } from '../ledger/run-standing.ts';
 import { postToOwner } from './approvals.ts';
 import { shownMessage } from './message-turn.ts';
 import { placedSession } from './pool-desk.ts';
@@ -24,20 +25,38 @@ export interface SessionWord {
  * @throws SwarmError 'unknown-session', 'turn-not-open', 'not-pausable', 'mailbox-full', 'ledger-unavailable'
  */
 export async function tellSession(core: RuntimeCore, word: SessionWord): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
+  const until = core.clock.monotonicMs() + PATIENCE_MS[word.kind];
+  for (let pauseMs = RETRY_MS; ; pauseMs = Math.min(MAX_RETRY_MS, pauseMs * 2)) {
     try {
       return await tellOnce(core, word);
     } catch (error) {
-      // On a pool, a turn that pauses or changes hands meanwhile is reached the next time.
-      if (core.pool === undefined || !isSwarmError(error, 'turn-not-open') || tries >= MAX_TRIES) throw error;
-      await sleep(core.clock, RETRY_MS * tries, NEVER);
+      if (!isSwarmError(error, 'turn-not-open') || core.clock.monotonicMs() >= until) throw error;
+      // On a pool, a turn that pauses or changes hands meanwhile is reached once it has; one that is over never is.
+      if (core.pool === undefined || !(await isOpen(core, word.session))) throw error;
+      await sleep(core.clock, pauseMs, NEVER);
     }
   }
 }
 
-const MAX_TRIES = 3;
+/**
+ * A turn that pauses is settled in several appends, which takes long on a machine that has much to do. Then it takes a
+ * text or an end, and no word that only a turn at work hears.
+ */
+const PATIENCE_MS: Readonly<Record<SessionWord['kind'], number>> = {
+  steer: 5_000,
+  message: 5_000,
+  cancel: 5_000,
+  pause: 200,
+  'stop-after-step': 200,
+};
 const RETRY_MS = 50;
+const MAX_RETRY_MS = 500;
 const NEVER = new AbortController().signal;
+
+async function isOpen(core: RuntimeCore, session: string): Promise<boolean> {
+  const open = await (await core.ledger).listOpen();
+  return open.some(({ sessionId }) => sessionId === session);
+}
 
 async function tellOnce(core: RuntimeCore, word: SessionWord): Promise<void> {
   const { session, kind, body } = word;
@@ -92,8 +111,7 @@ async function tellParked(core: RuntimeCore, ledger: Ledger, word: SessionWord):
 }
 
 async function isPausedOnRequest(ledger: Ledger, session: string): Promise<boolean> {
-  const told = (await ledger.read(session)).findLast(({ type }) => type === 'run.settled');
-  return told?.type === 'run.settled' && told.data.pause === 'requested';
+  return toldOfSession(await ledger.read(session))?.data.pause === 'requested';
 }
 
 /** The text as a fact: whoever takes the turn up puts it into its next request. */

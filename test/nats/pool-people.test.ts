@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { findSleepers } from '../../src/agent/find-sleepers.ts';
 import type { QueuedWake } from '../../src/agent/work-pool.ts';
 import { natsPool } from '../../src/nats/nats-pool.ts';
 import { createRuntime } from '../../src/runtime.ts';
@@ -59,6 +60,43 @@ describe.skipIf(isNatsMissing())('people and children on other workers', () => {
     await runtime.approvals.decide(request?.id ?? '', { decision: 'approve' });
     const resumed = runtime.resume('lead', run.sessionId);
     expect(await resumed.result).toMatchObject({ status: 'completed', text: 'lead done' });
+  });
+
+  test('T27 a text for a turn that sleeps waits for its calls, and wakes nobody again and again', async () => {
+    const { runtime, ns } = await poolWorld(
+      server,
+      ({ toolNames, messages }) => {
+        const isDone = messages.some(({ role }) => role === 'tool');
+        if (toolNames.includes('ask_payer')) {
+          return isDone ? reply().text('lead done') : reply().call('ask_payer', { task: 'Pay.' });
+        }
+        return isDone ? reply().text('paid') : reply().call('pay', { id: 'a' });
+      },
+      (baseURL) => chain(baseURL, ['lead', 'payer'], { needsApproval: true }),
+    );
+    const run = runtime.run('lead', 'Go.');
+    const pending = () => runtime.approvals.pending({ sessionId: run.sessionId });
+    await expect.poll(pending, WITHIN).toHaveLength(1);
+    // Whether it sleeps behind a place in its records, and knows that its child waits for a person.
+    const sleepsBehind = async (seq: number) => {
+      const last = (await runtime.sessions.read(run.sessionId)).at(-1);
+      const summary = (await runtime.sessions.list()).find(({ sessionId }) => sessionId === run.sessionId);
+      const isAsleep = last?.type === 'run.settled' && last.data.pause === 'approval';
+      return isAsleep && last.seq > seq && summary?.owned === false;
+    };
+    await expect.poll(() => sleepsBehind(0), WITHIN).toBe(true);
+    const steering = run.steer('Be brief.');
+    const texts = async () => ofType(await runtime.sessions.read(run.sessionId), 'steering.accepted');
+    await expect.poll(texts, WITHIN).toHaveLength(1);
+    // It was woken once for the text.
+    const [text] = await texts();
+    await expect.poll(() => sleepsBehind(text?.seq ?? 0), WITHIN).toBe(true);
+    await using ledger = await openLedgerOn(server, { ns });
+    expect(await findSleepers(ledger, 'default', Date.now())).toEqual([]);
+    const [request] = await pending();
+    await runtime.approvals.decide(request?.id ?? '', { decision: 'approve' });
+    expect(await steering).toMatchObject({ delivered: true });
+    expect(await run.result).toMatchObject({ status: 'completed', text: 'lead done' });
   });
 
   test('T27 a cancelled run ends its child wherever it is', async () => {
