@@ -128,8 +128,8 @@ type Answer =
  */
 async function send(client: NatsClient, batch: GuardedBatch, signal: AbortSignal): Promise<Answer> {
   const { subject, messages, expected } = batch;
-  const id = randomBytes(12).toString('hex');
   const isBatch = messages.length > 1;
+  const id = isBatch ? randomBytes(12).toString('hex') : '';
   for (const [index, { payload, headers }] of messages.entries()) {
     const all: NatsHeaders = {
       ...headers,

@@ -215,7 +215,10 @@ class JetStreamLedger implements Ledger {
 
   inbox(session: string, signal: AbortSignal): AsyncIterable<InboxItem> {
     this.#assertOpen();
-    return this.#parts.inbox.follow(session, signal);
+    const held = this.#held.get(session);
+    // A session without a record takes no messages.
+    const isNew = typeof held === 'object' && held.writer.head.seq === 0;
+    return this.#parts.inbox.follow(session, signal, { isNew });
   }
 
   async reply(item: InboxItem, reply: InboxReply): Promise<void> {

@@ -70,12 +70,18 @@ export class LedgerInbox {
     }
   }
 
-  async *follow(session: string, signal: AbortSignal): AsyncGenerator<InboxItem, void, undefined> {
+  /** `isNew`: nothing can have been posted yet, so that there is nothing to look for until something comes. */
+  async *follow(
+    session: string,
+    signal: AbortSignal,
+    { isNew }: { readonly isNew: boolean },
+  ): AsyncGenerator<InboxItem, void, undefined> {
     const { watch, subjects, isClosed, steady, reader } = this.#options;
     const filter = subjects.messages(session);
     const watched = watch.on(subjects.mailboxOf(filter));
     let next = 1;
     try {
+      if (isNew) await watched.watch.changed(watched.watch.version, signal);
       while (!isClosed() && !signal.aborted) {
         const since = watched.watch.version;
         const atLeast = watched.newest();
