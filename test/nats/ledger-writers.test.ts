@@ -89,6 +89,24 @@ describe.skipIf(isNatsMissing())('writers of a JetStream ledger', () => {
     verifyChain(await (ledgers[0] as Ledger).read('s-1'));
   });
 
+  test('a session that was found to be empty, or was given back, is looked at before it is taken from another', async () => {
+    const ns = freshNamespace();
+    const [first, second] = [await openLedgerOn(server, { ns }), await openLedgerOn(server, { ns })];
+    expect(await first.head('s-1')).toBeUndefined();
+    for (const round of ['1', '2']) {
+      const writer = await second.acquire(rootSession('s-1'));
+      await commit(writer, note(`second ${round}`));
+      await expectError(first.acquire(rootSession('s-1')), 'session-owned-elsewhere');
+      await writer.release();
+      const own = await first.acquire(rootSession('s-1'));
+      await commit(own, note(`first ${round}`));
+      await own.release();
+    }
+    const records = await second.read('s-1');
+    verifyChain(records);
+    expect(notesOf(records)).toEqual(['second 1', 'first 1', 'second 2', 'first 2']);
+  });
+
   test('NB-12 the session of a killed process is taken over within its lease and two seconds', async () => {
     const ns = freshNamespace();
     const ledger = await openLedgerOn(server, { ns });
