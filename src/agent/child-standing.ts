@@ -1,5 +1,6 @@
 import type { Ledger } from '../ledger/ledger.ts';
 import type { LedgerRecord, PauseReason, RecordOf } from '../ledger/records.ts';
+import { toldOfSession } from '../ledger/run-standing.ts';
 import { foldSession, type TurnFacts } from '../ledger/turn-facts.ts';
 import { leftInTree } from './run-turn-job.ts';
 
@@ -14,8 +15,8 @@ export type ChildStanding =
 export async function standingOfChild(ledger: Ledger, session: string): Promise<ChildStanding> {
   const records = await ledger.read(session);
   if (records.length === 0) return { type: 'new' };
-  const told = records.findLast((record) => record.type === 'run.settled');
-  if (told?.type !== 'run.settled') return { type: 'at-work' };
+  const told = toldOfSession(records);
+  if (told === undefined) return { type: 'at-work' };
   if (told.data.status !== 'paused') return { type: 'ended', settled: told };
   const { pause: reason = 'approval' } = told.data;
   if (reason === 'children' || records.some((record) => goesOn(record, told.seq))) return { type: 'at-work' };

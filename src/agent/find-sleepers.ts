@@ -1,5 +1,6 @@
 import type { Ledger, SessionSummary } from '../ledger/ledger.ts';
 import type { LedgerRecord } from '../ledger/records.ts';
+import { toldOfSession } from '../ledger/run-standing.ts';
 import { callStatus, foldSession, hasResult, type TurnFacts } from '../ledger/turn-facts.ts';
 import { hasChildNews } from './child-standing.ts';
 import { placedParent } from './placed-work.ts';
@@ -59,9 +60,8 @@ async function isOfPool(ledger: Ledger, session: string, pool: string): Promise<
 
 /** Whether a worker of the pool paused it, and not because somebody asked for that: who asked resumes it. */
 function isPausedIn(records: readonly LedgerRecord[], pool: string): boolean {
-  const told = records.findLast((record) => record.type === 'run.settled');
-  if (told?.type !== 'run.settled' || told.data.status !== 'paused') return false;
-  return told.data.pool === pool && told.data.pause !== 'requested';
+  const { data: told } = toldOfSession(records) ?? {};
+  return told?.status === 'paused' && told.pool === pool && told.pause !== 'requested';
 }
 
 /** Calls that were decided on or whose time is up; texts only where no call is open, which they would wait for. */

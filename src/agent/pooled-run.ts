@@ -3,6 +3,8 @@ import { isSwarmError, SwarmError } from '../errors.ts';
 import type { LiveBus } from '../events/live-bus.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { LedgerRecord, RecordOf } from '../ledger/records.ts';
+import { standingOf } from '../ledger/run-standing.ts';
+import { foldSession } from '../ledger/turn-facts.ts';
 import type { SteeringOutcome } from '../turn/steering-queue.ts';
 import type { StopCause } from '../turn/stop-signal.ts';
 import type { AnyAgent } from './define-agent.ts';
@@ -20,6 +22,8 @@ export interface PooledRunOptions {
   readonly sessionId: string;
   /** The session begins with this run. */
   readonly isNew: boolean;
+  /** Its id was given, so it may be known: the same id again is the same run. */
+  readonly mayBeKnown: boolean;
   /** Name of its definition. */
   readonly target: string;
   /** The agent whose turns the session has; absent for a graph. */
@@ -31,6 +35,11 @@ export interface PooledRunOptions {
   /** Gives the run to the pool; false where the signal aborted first. @throws SwarmError of the pool */
   submit(signal: AbortSignal): Promise<boolean>;
 }
+
+/** What is known of a run before it is given. */
+type KnownRun =
+  | { readonly type: 'told'; readonly result: RunResult<unknown> }
+  | { readonly type: 'begun' | 'unknown' };
 
 const NOTHING = { usage: { total: {}, byAgent: {}, reported: {} }, steps: 0, toolCalls: 0 };
 
@@ -104,14 +113,20 @@ export class PooledRun implements RunSide {
   }
 
   async #follow(ledger: Ledger): Promise<RunResult<unknown>> {
-    const { isNew } = this.#options;
+    const { isNew, mayBeKnown } = this.#options;
     // What is followed begins before the run is given away, and in a new session with its first fact.
     const position = isNew ? 0 : await ledger.position();
     if (!isNew) this.#begun.resolve(position);
+    const known = isNew || !mayBeKnown ? undefined : await this.#lookUp(ledger);
+    if (known?.type === 'told') return known.result;
     const result = this.#read(ledger, this.#options.sessionId, position);
     result.catch(() => undefined);
-    const isQueued = await this.#options.submit(this.#withdrawn.signal);
-    if (!isQueued) {
+    // Of one that has begun nothing can be taken back.
+    this.#isQueued = known?.type === 'begun';
+    const unwanted = AbortSignal.any([this.#withdrawn.signal, this.#over.signal]);
+    // One that is at work leaves no place in the queue before it has ended.
+    const isQueued = await Promise.race([this.#options.submit(unwanted), result.then(() => true)]);
+    if (!isQueued && !this.#isQueued) {
       this.#begun.resolve(await ledger.position());
       return { status: 'cancelled', reason: this.#cancelReason ?? '', text: '', ...NOTHING };
     }
@@ -120,9 +135,26 @@ export class PooledRun implements RunSide {
     return result;
   }
 
+  /** What the session says of the run already. */
+  async #lookUp(ledger: Ledger): Promise<KnownRun> {
+    const { sessionId, runId } = this.#options;
+    const records = await ledger.read(sessionId);
+    const standing = standingOf(records, runId, 0);
+    if (standing.type === 'settled' || (standing.type === 'paused' && this.#isEnd(standing.told))) {
+      return { type: 'told', result: await this.#resultIn(standing.told, ledger) };
+    }
+    if (standing.type !== 'open' && standing.type !== 'paused') return { type: 'unknown' };
+    if (foldSession(records).openTurn?.paused === false) this.#open();
+    return { type: 'begun' };
+  }
+
+  #resultIn(told: RecordOf<'run.settled'>, ledger: Ledger): Promise<RunResult<unknown>> {
+    const { agent, core } = this.#options;
+    return resultOfSettled(told, { ledger, agent: agent(), named: core.agents });
+  }
+
   /** Facts of the session until one of them tells the end. */
   async #read(ledger: Ledger, session: string, after: number): Promise<RunResult<unknown>> {
-    const { core } = this.#options;
     for await (const { record, pos } of ledger.tail(after, this.#over.signal, { only: { session } })) {
       this.#begun.resolve(pos - 1);
       this.#note(ledger, record, after);
@@ -130,9 +162,7 @@ export class PooledRun implements RunSide {
       // A turn that was about to pause hears of nothing any more.
       const isLate = record.data.status === 'paused' && this.#cancelReason !== undefined;
       if (isLate) void this.#sendCancel(this.#cancelReason ?? '');
-      else if (this.#isEnd(record)) {
-        return await resultOfSettled(record, { ledger, agent: this.#options.agent(), named: core.agents });
-      }
+      else if (this.#isEnd(record)) return await this.#resultIn(record, ledger);
     }
     throw new SwarmError('runtime-closed', 'the runtime was closed; the run goes on without it');
   }

@@ -1,5 +1,6 @@
 import { SwarmError } from '../errors.ts';
 import type { Failure, LedgerRecord, NewRecord } from '../ledger/records.ts';
+import { standingOf } from '../ledger/run-standing.ts';
 import type { ActiveRun } from './active-run.ts';
 import type { AnyAgent } from './define-agent.ts';
 import type { RunResult } from './run-result.ts';
@@ -171,7 +172,7 @@ export class RecordedRun {
 
 /** Whether the last that was told of a run is its end, told to the same one. */
 function wasTold(records: readonly LedgerRecord[], { type, data }: NewRecord): boolean {
-  const told = records.findLast((record) => record.type === 'run.settled');
-  if (type !== 'run.settled' || told?.type !== 'run.settled') return false;
-  return told.data.status !== 'paused' && told.data.run === data.run && told.data.by === data.by;
+  if (type !== 'run.settled') return false;
+  const standing = standingOf(records, data.run, 0);
+  return standing.type === 'settled' && standing.told.data.by === data.by;
 }

@@ -1,6 +1,7 @@
 import type { JsonValue } from '../ledger/content.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { LedgerRecord, NewRecord, RecordData, RecordOf } from '../ledger/records.ts';
+import { toldOfSession } from '../ledger/run-standing.ts';
 import { foldSession, type TurnFacts } from '../ledger/turn-facts.ts';
 import { createUsageMeter } from '../turn/usage-meter.ts';
 import { closedOutcome } from './closed-outcome.ts';
@@ -155,12 +156,12 @@ export async function endedFact(
   place: SettledPlace,
 ): Promise<NewRecord | undefined> {
   const records = await place.ledger.read(session);
-  const told = records.findLast((record) => record.type === 'run.settled');
+  const told = toldOfSession(records);
   const { turns } = foldSession(records);
   const last = lastClosed(turns);
   const asks = ids.by ?? ids.run;
   if (last === undefined && ids.by !== undefined) return { type: 'run.settled', data: nothingOpen(asks) };
-  const isTold = told?.type === 'run.settled' && told.data.status !== 'paused' && told.data.run === ids.run;
+  const isTold = told !== undefined && told.data.status !== 'paused' && told.data.run === ids.run;
   if (last === undefined || (isTold && ids.by === undefined)) return undefined;
   if (!isTold) {
     const isGraph = place.agent === undefined;

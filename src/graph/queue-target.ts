@@ -54,7 +54,13 @@ export function queueTarget(
   };
   return pooledRun(
     core,
-    { ...options, sessionId, runId, isNew: options.sessionId === undefined },
+    {
+      ...options,
+      sessionId,
+      runId,
+      isNew: options.sessionId === undefined,
+      mayBeKnown: options.runId !== undefined,
+    },
     {
       target: definition.name,
       agent: () => speaker(definition),
@@ -81,7 +87,7 @@ export function queueResume(
   const { runId } = idsOfRun(options, core.ids);
   return pooledRun(
     core,
-    { ...options, sessionId, runId, isNew: false },
+    { ...options, sessionId, runId, isNew: false, mayBeKnown: false },
     {
       target: definition.name,
       agent: () => speaker(definition),
@@ -98,13 +104,14 @@ export function queueResume(
 
 function pooledRun(
   core: RuntimeCore,
-  options: TargetSettings & { readonly sessionId: string; readonly runId: string; readonly isNew: boolean },
+  options: TargetSettings & Pick<PooledRunOptions, 'sessionId' | 'runId' | 'isNew' | 'mayBeKnown'>,
   ways: Pick<PooledRunOptions, 'target' | 'agent' | 'submit'>,
 ): Run<unknown> {
-  const { sessionId, runId, isNew, signal, onApproval = 'wait' } = options;
+  const { sessionId, runId, isNew, mayBeKnown, signal, onApproval = 'wait' } = options;
   const live = createLiveBus(core.limits.events);
   const waitsForPeople = onApproval === 'wait';
-  const run = new PooledRun({ core, sessionId, runId, isNew, waitsForPeople, live, signal, ...ways });
+  const ids = { sessionId, runId, isNew, mayBeKnown };
+  const run = new PooledRun({ core, ...ids, waitsForPeople, live, signal, ...ways });
   return handleOf({ start: core, run, sessionId, live, startPosition: run.startPosition });
 }
 

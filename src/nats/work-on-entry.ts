@@ -1,13 +1,13 @@
 import type { Recorded } from '../agent/recorded-job.ts';
 import { isSwarmError } from '../errors.ts';
 import { cancelledRun, failedRun, type RunName, type TurnWork } from '../graph/turn-work.ts';
-import type { Failure, LedgerRecord } from '../ledger/records.ts';
+import type { Failure, LedgerRecord, PauseReason } from '../ledger/records.ts';
+import { type RunStanding, standingOf } from '../ledger/run-standing.ts';
 import { callStatus, foldSession } from '../ledger/turn-facts.ts';
 import { NATS_LIMITS } from '../limits.ts';
 import type { Runtime } from '../runtime.ts';
 import type { QueueEntry } from './queue-entry.ts';
 import type { QueuedTurn } from './work-queue.ts';
-import { type RunStanding, standingOf } from './worker-progress.ts';
 
 /** What is to become of an entry of the queue. */
 export type EntryEnd =
@@ -52,11 +52,21 @@ async function workOnTurn(ground: EntryGround, turn: QueuedTurn, deliveries: num
   if (standing.type === 'settled') return REPEATED;
   // Whoever has it may end it any time; one that is paused may stay so for good, which is told.
   if (standing.type === 'waits') return standing.isPaused ? endOf(await work.run(turn)) : LATER;
-  const unfit = unfitness(work, turn);
-  if (unfit !== undefined) return bury(work, turn, unfit);
   if (standing.claims >= NATS_LIMITS.claimsWithoutProgress) return poisoned(ground, turn, standing);
-  if (standing.type === 'new') return goOn(work, session, await work.run(turn));
-  return goOn(work, session, await work.takeUp({ session, cause: `run ${run}` }, discovery));
+  if (standing.type === 'new') {
+    const unfit = unfitness(work, turn);
+    return unfit === undefined ? goOn(work, session, await work.run(turn)) : bury(work, turn, unfit);
+  }
+  // Whoever it waits for wakes it; only what came while it paused is for nobody else to see.
+  if (standing.type === 'paused' && !(await hasNews(work, session, standing.told.data.pause)))
+    return REPEATED;
+  const taken = await work.takeUp({ session, cause: `run ${run}` }, discovery);
+  // What has begun is gone on with under the tools it was opened with, by whoever knows its agent at all.
+  return isUnknown(taken) ? abandoned(work, turn, unknownAgent(turn.target)) : goOn(work, session, taken);
+}
+
+function isUnknown(taken: Recorded): boolean {
+  return taken.type === 'open' && taken.kind === 'unknown-agent';
 }
 
 /**
@@ -65,25 +75,28 @@ async function workOnTurn(ground: EntryGround, turn: QueuedTurn, deliveries: num
  */
 async function goOn(work: TurnWork, session: string, first: Recorded): Promise<EntryEnd> {
   let taken = first;
-  while (await hasNews(work, session, taken)) taken = await work.takeUp({ session, cause: 'news' });
+  while (taken.type === 'told' && taken.result.status === 'paused') {
+    if (!(await hasNews(work, session, taken.result.reason))) break;
+    taken = await work.takeUp({ session, cause: 'news' });
+  }
   return endOf(taken);
 }
 
-async function hasNews(work: TurnWork, session: string, taken: Recorded): Promise<boolean> {
-  if (taken.type !== 'told' || taken.result.status !== 'paused') return false;
-  const { reason } = taken.result;
+async function hasNews(work: TurnWork, session: string, reason: PauseReason = 'approval'): Promise<boolean> {
   if (reason === 'children' && (await work.hasChildNews(session))) return true;
   if (reason !== 'approval' && reason !== 'children') return false;
   const { openTurn } = foldSession(await (await work.ledger).read(session));
   return [...(openTurn?.calls.values() ?? [])].some((call) => callStatus(call) === 'decided');
 }
 
+function unknownAgent(name: string): Failure {
+  return { kind: 'unknown-agent', message: `no definition named ${name} is registered here` };
+}
+
 /** Why the definition here is not the one the run was given with. */
 function unfitness(work: TurnWork, { target, definition }: QueuedTurn): Failure | undefined {
   const known = work.definition(target);
-  if (known === undefined) {
-    return { kind: 'unknown-agent', message: `no definition named ${target} is registered here` };
-  }
+  if (known === undefined) return unknownAgent(target);
   if (definition === undefined || definition === known) return undefined;
   const message = `${target} is ${known.slice(0, 12)} here, and the run was given with ${definition.slice(0, 12)}`;
   return { kind: 'definition-mismatch', message };
@@ -100,13 +113,16 @@ async function poisoned(
   turn: RunName,
   { type, claims }: Extract<RunStanding, { readonly claims: number }>,
 ): Promise<EntryEnd> {
-  const message = `taken up ${claims} times and got no further`;
-  if (type === 'open') {
-    await work.abandon(turn.session, `poison: ${message}`).catch((error: unknown) => {
-      if (!isSwarmError(error, 'nothing-to-resume')) throw error;
-    });
-  }
-  return bury(work, turn, { kind: 'poison', message });
+  const why = { kind: 'poison', message: `taken up ${claims} times and got no further` };
+  return type === 'new' ? bury(work, turn, why) : abandoned(work, turn, why);
+}
+
+/** Gives up a run that has begun: an open turn would be in the way of every later run of its session. */
+async function abandoned(work: TurnWork, turn: RunName, why: Failure): Promise<EntryEnd> {
+  await work.abandon(turn.session, `${why.kind}: ${why.message}`).catch((error: unknown) => {
+    if (!isSwarmError(error, 'nothing-to-resume')) throw error;
+  });
+  return bury(work, turn, why);
 }
 
 async function workOnWake(ground: EntryGround, wake: Wake): Promise<EntryEnd> {
@@ -125,15 +141,20 @@ async function workOnWake(ground: EntryGround, wake: Wake): Promise<EntryEnd> {
       await work.passOn(session);
       return REPEATED;
     }
-    if (standing.type === 'open' && standing.claims >= NATS_LIMITS.claimsWithoutProgress) {
-      const end = await poisoned(ground, { run, session, target: first?.agent ?? '' }, standing);
+    const claims = standing.type === 'open' || standing.type === 'paused' ? standing.claims : 0;
+    if (claims >= NATS_LIMITS.claimsWithoutProgress) {
+      const end = await poisoned(
+        ground,
+        { run, session, target: first?.agent ?? '' },
+        { type: 'open', claims },
+      );
       await work.passOn(session);
       return end;
     }
   }
   const taken = await work.takeUp(wake);
-  if (taken.type === 'open' && taken.kind === 'unknown-agent') {
-    return { type: 'dead', reason: taken.kind, why: `no definition of ${session} is registered here` };
+  if (isUnknown(taken)) {
+    return { type: 'dead', reason: 'unknown-agent', why: `no definition of ${session} is registered here` };
   }
   const unfit = taken.type === 'told' && taken.result.status === 'failed' ? taken.result.error : undefined;
   if (unfit !== undefined && UNFIT.has(unfit.kind)) {
@@ -157,7 +178,8 @@ async function stopRun({ work, runtime }: EntryGround, wake: Wake, stop: Stop): 
   const { run, target, reason } = stop;
   const standing = await standingIn(work, session, run, 0);
   if (standing.type === 'settled') return REPEATED;
-  if (standing.type !== 'open') return endOf(await work.tell({ run, session, target }, cancelledRun(reason)));
+  const isBegun = standing.type === 'open' || standing.type === 'paused';
+  if (!isBegun) return endOf(await work.tell({ run, session, target }, cancelledRun(reason)));
   const taken = await work.takeUp(wake);
   if (taken.type !== 'open' || taken.kind !== 'session-owned-elsewhere') return endOf(taken);
   // Who has it may die before it stops: the entry stays until the end is told.

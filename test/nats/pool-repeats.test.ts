@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { connectNats, type NatsClient } from '../../src/nats/client.ts';
+import { askJetStream } from '../../src/nats/jet-stream-api.ts';
+import type { Runtime } from '../../src/runtime.ts';
+import { createGate } from '../../src/testing/gate.ts';
+import { reply } from '../../src/testing/reply.ts';
+import { enqueueTurn } from '../support/enqueue.ts';
+import { isNatsMissing, type NatsServer } from '../support/nats-server.ts';
+import { ofType } from '../support/run-events.ts';
+import { startLedgerServer } from './ledger-server.ts';
+import { asksThenTells, chain, expectSound, poolWorld, queueOf, type Request } from './pool-world.ts';
+
+const WITHIN = { timeout: 20_000, interval: 25 };
+
+describe.skipIf(isNatsMissing())('runs that come twice, or in between', () => {
+  let server: NatsServer;
+  let client: NatsClient;
+  beforeAll(async () => {
+    server = await startLedgerServer();
+    client = connectNats(server.url);
+    await client.connected(AbortSignal.timeout(10_000));
+  });
+  afterAll(async () => {
+    await client.close();
+    await server[Symbol.asyncDispose]();
+  });
+
+  const pays = ({ messages }: Request) =>
+    messages.some(({ role }) => role === 'tool') ? reply().text('done') : reply().call('pay', { id: 'a' });
+
+  const told = async (runtime: Runtime, session: string) =>
+    ofType(await runtime.sessions.read(session), 'run.settled').map(({ data }) => data.status);
+
+  async function requestOf(runtime: Runtime, session: string) {
+    const pending = () => runtime.approvals.pending({ sessionId: session });
+    await expect.poll(pending, WITHIN).toHaveLength(1);
+    const [request] = await pending();
+    await expect.poll(() => told(runtime, request?.sessionId ?? ''), WITHIN).toContain('paused');
+    return { id: request?.id ?? '', sessionId: request?.sessionId ?? '' };
+  }
+
+  test('T27 whoever gives a run again is told what became of it, also long after', async () => {
+    const gate = createGate();
+    const { runtime, runtimeOf } = await poolWorld(
+      server,
+      () => reply().wait(gate).text('once'),
+      (baseURL) => chain(baseURL, ['payer']),
+    );
+    const again = (other: Runtime) => other.run('payer', 'Go.', { sessionId: 's-1', runId: 'r-1' });
+    const first = again(runtime);
+    await gate.reached;
+    const meanwhile = again(runtimeOf());
+    gate.open();
+    const results = [await first.result, await meanwhile.result, await again(runtimeOf()).result];
+    // The server does not know its id any more.
+    await askJetStream(client, 'STREAM.PURGE.SWM_Q');
+    results.push(await again(runtimeOf()).result);
+    for (const result of results) expect(result).toMatchObject({ status: 'completed', text: 'once' });
+    expect(await told(runtime, 's-1')).toEqual(['completed']);
+  });
+
+  test('T27 whoever gives a run again that waits for a person hears that it does', async () => {
+    const { runtime, runtimeOf } = await poolWorld(server, pays, (baseURL) =>
+      chain(baseURL, ['payer'], { needsApproval: true }),
+    );
+    const options = { sessionId: 's-1', runId: 'r-1', onApproval: 'pause' } as const;
+    const first = runtime.run('payer', 'Go.', options);
+    expect(await first.result).toMatchObject({ status: 'paused', reason: 'approval' });
+    const again = runtimeOf().run('payer', 'Go.', options);
+    expect(await again.result).toMatchObject({ status: 'paused', approvals: [{ toolName: 'pay' }] });
+    const waits = runtimeOf().run('payer', 'Go.', { ...options, onApproval: 'wait' });
+    const { id } = await requestOf(runtime, 's-1');
+    await runtime.approvals.decide(id, { decision: 'approve' });
+    expect(await waits.result).toMatchObject({ status: 'completed', text: 'done' });
+    await expectSound(runtime, 's-1');
+  });
+
+  test('a run that waits for a person outlives one that comes meanwhile, and its request runs out of time', async () => {
+    const { runtime } = await poolWorld(server, pays, (baseURL) =>
+      chain(baseURL, ['payer'], { needsApproval: true, expiryMs: 1_500 }),
+    );
+    const first = runtime.run('payer', 'Go.', { sessionId: 's-1' });
+    await requestOf(runtime, 's-1');
+    const second = runtime.run('payer', 'And?', { sessionId: 's-1' });
+    expect(await second.result).toMatchObject({ status: 'failed', error: { kind: 'turn-open' } });
+    expect(await first.result).toMatchObject({ status: 'completed', text: 'done' });
+    await expectSound(runtime, 's-1');
+  });
+
+  test('a run that somebody gives to the session of a child is refused, and ends no child', async () => {
+    const { runtime } = await poolWorld(
+      server,
+      (request) =>
+        request.toolNames.includes('ask_payer') ? asksThenTells('payer')(request) : pays(request),
+      (baseURL) => chain(baseURL, ['lead', 'payer'], { needsApproval: true }),
+    );
+    const run = runtime.run('lead', 'Go.');
+    const { id, sessionId } = await requestOf(runtime, run.sessionId);
+    const stranger = runtime.run('payer', 'Mine!', { sessionId });
+    expect(await stranger.result).toMatchObject({ status: 'failed', error: { kind: 'child-session' } });
+    await runtime.approvals.decide(id, { decision: 'approve' });
+    expect(await run.result).toMatchObject({ status: 'completed', text: 'lead done' });
+    const [finished] = ofType(await runtime.sessions.read(run.sessionId), 'child.finished');
+    expect(finished?.data).toMatchObject({ status: 'completed' });
+    await expectSound(runtime, run.sessionId);
+  });
+
+  test('a run that has begun is not given up for an entry with another definition', async () => {
+    const { runtime, ns } = await poolWorld(server, pays, (baseURL) =>
+      chain(baseURL, ['payer'], { needsApproval: true }),
+    );
+    const run = runtime.run('payer', 'Go.', { sessionId: 's-1', runId: 'r-1' });
+    const { id } = await requestOf(runtime, 's-1');
+    await askJetStream(client, 'STREAM.PURGE.SWM_Q');
+    const newer = { run: 'r-1', session: 's-1', target: 'payer', input: 'Go.', definition: 'newer' };
+    await enqueueTurn(client, { ns, ...newer });
+    await expect.poll(() => queueOf(server, ns), WITHIN).toEqual([]);
+    await runtime.approvals.decide(id, { decision: 'approve' });
+    expect(await run.result).toMatchObject({ status: 'completed', text: 'done' });
+  });
+
+  test('a run that was paused on request is not gone on with because it is handed out again', async () => {
+    const gate = createGate();
+    const { runtime, ns } = await poolWorld(
+      server,
+      ({ messages }) =>
+        messages.some(({ role }) => role === 'tool')
+          ? reply().text('done')
+          : reply().wait(gate).call('pay', { id: 'a' }),
+      (baseURL) => chain(baseURL, ['payer']),
+    );
+    const run = runtime.run('payer', 'Go.', { sessionId: 's-1', runId: 'r-1' });
+    await gate.reached;
+    run.pause();
+    const asked = async () => (await runtime.sessions.read('s-1')).length;
+    await expect.poll(asked, WITHIN).toBeGreaterThan(4);
+    // The word is with the turn before its step can end.
+    await expect.poll(() => pausing(ns), WITHIN).toBe(true);
+    gate.open();
+    expect(await run.result).toMatchObject({ status: 'paused', reason: 'requested' });
+    await askJetStream(client, 'STREAM.PURGE.SWM_Q');
+    await enqueueTurn(client, { ns, run: 'r-1', session: 's-1', target: 'payer', input: 'Go.' });
+    await expect.poll(() => queueOf(server, ns), WITHIN).toEqual([]);
+    expect(ofType(await runtime.sessions.read('s-1'), 'turn.resumed')).toEqual([]);
+    expect(await runtime.resume('payer', 's-1').result).toMatchObject({ status: 'completed', text: 'done' });
+  });
+
+  /** Whether the owner of s-1 has answered a message. */
+  async function pausing(ns: string): Promise<boolean> {
+    const question = { last_by_subj: `swm.v1.${ns}.mbx.s-1.*` };
+    const answer = await askJetStream(client, 'STREAM.MSG.GET.SWM_MBX', question);
+    if (answer.type === 'fault') return false;
+    const { message } = answer.body as { readonly message: { readonly data: string } };
+    return Buffer.from(message.data, 'base64').toString('utf8').includes('answered');
+  }
+});
