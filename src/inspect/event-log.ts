@@ -36,7 +36,7 @@ export function createEventLog({ maxEvents, maxBytes }: EventLogBounds): EventLo
   /** Events before the first place. */
   let before = 0;
   let bytes = 0;
-  let waiting = Promise.withResolvers<void>();
+  const waiting = new Set<() => void>();
   const position = () => before + kept.length;
 
   const drop = () => {
@@ -59,8 +59,7 @@ export function createEventLog({ maxEvents, maxBytes }: EventLogBounds): EventLo
       kept.push({ session: event.session, seq: event.seq, text, bytes: size });
       bytes += size;
       drop();
-      waiting.resolve();
-      waiting = Promise.withResolvers<void>();
+      for (const done of [...waiting]) done();
     },
     findLast(test, within) {
       const from = Math.max(gone, kept.length - within);
@@ -68,17 +67,17 @@ export function createEventLog({ maxEvents, maxBytes }: EventLogBounds): EventLo
       return at < from ? undefined : eventIn(kept[at]);
     },
     position: () => Promise.resolve(position()),
-    async *facts(after, signal): AsyncGenerator<PlacedFact> {
-      const aborted = Promise.withResolvers<void>();
-      signal.addEventListener('abort', () => aborted.resolve(), { once: true });
-      for (let at = after; !signal.aborted; ) {
-        const missed = Math.max(0, before + gone - at);
-        at += missed;
+    async *facts(after, signal, upTo = Number.POSITIVE_INFINITY): AsyncGenerator<PlacedFact> {
+      let missed = 0;
+      for (let at = after; at < upTo && !signal.aborted; ) {
+        missed += Math.max(0, before + gone - at);
+        at = Math.max(at, before + gone);
         const text = kept[at - before]?.text;
-        if (text === undefined) await Promise.race([waiting.promise, aborted.promise]);
+        if (text === undefined) await nextIn(waiting, signal);
         else {
           at += 1;
           yield { position: at, text, missed };
+          missed = 0;
         }
       }
     },
@@ -92,6 +91,19 @@ export function createEventLog({ maxEvents, maxBytes }: EventLogBounds): EventLo
     },
     said: () => Promise.resolve(undefined),
   };
+}
+
+/** Resolves with the next event, and when the signal aborts. */
+function nextIn(waiting: Set<() => void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      waiting.delete(done);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    waiting.add(done);
+    signal.addEventListener('abort', done, { once: true });
+  });
 }
 
 /** What was pushed as an event is one. */

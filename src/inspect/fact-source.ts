@@ -1,9 +1,8 @@
 import type { MachineSet } from '../../machines/machine-kind.ts';
-import type { ProjectorOptions } from '../events/event-projector.ts';
+import { createProjector, type ProjectorOptions } from '../events/event-projector.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { RecordOf } from '../ledger/records.ts';
 import type { TransitionRecord } from '../lifecycle/transition-record.ts';
-import { createEventTexts } from './event-texts.ts';
 import { replayPath } from './replay-path.ts';
 
 /** One fact on its way to a viewer. */
@@ -20,8 +19,11 @@ export interface PlacedFact {
 export interface FactSource {
   /** Position of the newest fact; 0 when there is none. */
   position(): Promise<number>;
-  /** Facts after a position, then those that come, until `signal` aborts. Pull-based: nothing is queued for a viewer. */
-  facts(after: number, signal: AbortSignal): AsyncIterable<PlacedFact>;
+  /**
+   * Facts after a position, up to another one that has been reached or, without it, also those that come, until `signal`
+   * aborts. Pull-based: nothing is queued for whoever reads.
+   */
+  facts(after: number, signal: AbortSignal, upTo?: number): AsyncIterable<PlacedFact>;
   /** The way of one machine up to a place in its session; empty where that cannot be told. */
   path(instance: string, seq: number): Promise<readonly TransitionRecord[]>;
   /** What the model said in a step, which no event tells; undefined where it said nothing that is known. */
@@ -34,18 +36,18 @@ export interface SaidText {
   readonly reasoning: string;
 }
 
-/** The facts of a ledger, for all viewers of a page. */
+/** The facts of a ledger, as events. */
 export function ledgerFacts(
   ledger: Ledger,
   { machines, ...options }: ProjectorOptions & { readonly machines?: MachineSet | undefined },
 ): FactSource {
-  const writerOf = createEventTexts(ledger, options);
   return {
     position: () => ledger.position(),
-    async *facts(after, signal) {
-      const write = writerOf();
-      for await (const positioned of ledger.tail(after, signal)) {
-        yield { position: positioned.pos, text: await write(positioned) };
+    async *facts(after, signal, upTo) {
+      const projector = createProjector(ledger, options);
+      for await (const positioned of ledger.tail(after, signal, upTo === undefined ? {} : { upTo })) {
+        const event = await projector.project(positioned);
+        yield { position: positioned.pos, text: event === undefined ? undefined : JSON.stringify(event) };
       }
     },
     async path(instance, seq) {

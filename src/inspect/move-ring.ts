@@ -5,6 +5,8 @@ export interface MoveRing {
   /** Number of the newest transition; 0 before the first. */
   readonly last: number;
   push(record: TransitionRecord): void;
+  /** Calls `told`, which must return at once, after each push. Returns how to end that. */
+  watch(told: () => void): () => void;
   /** Up to `max` transitions after the number `after`, and how many in between are gone. */
   after(after: number, max: number): RingSlice;
   /** Those of one instance that are still here, oldest first. */
@@ -25,6 +27,7 @@ export function createMoveRing(size: number): MoveRing {
   const places: TransitionRecord[] = [];
   // Written when the first viewer asks, and once for all of them.
   const texts: (string | undefined)[] = [];
+  const watching = new Set<() => void>();
   let last = 0;
   // Numbers are the ring's own: records that nobody wanted have a number of the host and never come here.
   const placeOf = (number: number) => (number - 1) % size;
@@ -42,6 +45,11 @@ export function createMoveRing(size: number): MoveRing {
       last += 1;
       places[placeOf(last)] = record;
       texts[placeOf(last)] = undefined;
+      for (const told of watching) told();
+    },
+    watch(told) {
+      watching.add(told);
+      return () => void watching.delete(told);
     },
     after(after, max) {
       const first = Math.max(after, last - size);

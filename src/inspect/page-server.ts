@@ -7,6 +7,7 @@ import type { InspectedRuntime } from '../lifecycle/inspector.ts';
 import type { InstanceSnapshot } from '../lifecycle/registry.ts';
 import type { TransitionRecord } from '../lifecycle/transition-record.ts';
 import { PAGE_LIMITS } from '../limits.ts';
+import { createFactFrames, type FactFrames } from './fact-frames.ts';
 import type { FactSource } from './fact-source.ts';
 import type { MoveRing } from './move-ring.ts';
 import { judgeAccess, mayRead, SECURITY_HEADERS } from './page-access.ts';
@@ -42,6 +43,7 @@ export async function servePage(source: PageSource): Promise<PageServer> {
   const { settings } = source;
   // Read when somebody looks: most runs are watched by nobody.
   let files: ReturnType<typeof loadPageFiles> | undefined;
+  let frames: Promise<FactFrames> | undefined;
   let viewers = 0;
   const server = createServer((request, response) => {
     const route: Route = {
@@ -49,6 +51,10 @@ export async function servePage(source: PageSource): Promise<PageServer> {
       files: () => {
         files ??= loadPageFiles();
         return files;
+      },
+      frames: () => {
+        frames ??= source.facts().then((facts) => createFactFrames(facts, source.ring));
+        return frames;
       },
       watch: async (stream) => {
         if (viewers >= PAGE_LIMITS.viewers) return answer(response, 503, { message: 'too many viewers' });
@@ -77,8 +83,12 @@ export async function servePage(source: PageSource): Promise<PageServer> {
   };
 }
 
+const STREAM_HEADERS = { 'Content-Type': 'text/event-stream; charset=utf-8', Connection: 'close' };
+
 interface Route extends PageSource {
   files(): Promise<ReadonlyMap<string, PageFile>>;
+  /** One for all viewers. */
+  frames(): Promise<FactFrames>;
   watch(stream: () => Promise<void>): Promise<void>;
 }
 
@@ -167,12 +177,14 @@ async function answerRead(
 
 async function stream(request: IncomingMessage, response: ServerResponse, reading: Reading): Promise<void> {
   const { runtime, ring, live, settings, controls, searchParams, trouble } = reading;
-  const source = await reading.facts();
+  const frames = await reading.frames();
   const seen = request.headers['last-event-id'] ?? searchParams.get('after') ?? undefined;
-  response.writeHead(200, { ...SECURITY_HEADERS, 'Content-Type': 'text/event-stream; charset=utf-8' });
+  // It ends with its connection: cut into chunks, each piece would be four writes to the socket.
+  response.removeHeader('Transfer-Encoding');
+  response.writeHead(200, { ...SECURITY_HEADERS, ...STREAM_HEADERS });
   const from = parsePosition(String(seen));
   const canFork = controls && runtime.fork !== undefined;
-  const shown = { source, ring, live, ...(trouble === undefined ? {} : { trouble }) };
+  const shown = { frames, ring, live, ...(trouble === undefined ? {} : { trouble }) };
   await streamTo(response, { ...shown, settings, from, controls, canFork });
 }
 

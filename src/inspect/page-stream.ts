@@ -1,14 +1,16 @@
 import type { ServerResponse } from 'node:http';
-import { setImmediate } from 'node:timers/promises';
 import type { InstanceSnapshot } from '../lifecycle/registry.ts';
 import { PAGE_LIMITS } from '../limits.ts';
-import type { FactSource } from './fact-source.ts';
+import type { FactFrame } from './fact-frame.ts';
+import type { FactFrames } from './fact-frames.ts';
 import type { MoveRing } from './move-ring.ts';
+import { MoveTeller } from './move-teller.ts';
 import type { PageSettings } from './page-options.ts';
+import { StreamSender } from './stream-sender.ts';
 
 /** What a stream shows, and from where. */
 export interface StreamOptions {
-  readonly source: FactSource;
+  readonly frames: FactFrames;
   readonly ring: MoveRing;
   readonly live: () => readonly InstanceSnapshot[];
   /** As in `PageSource`. */
@@ -35,188 +37,96 @@ export function parsePosition(id: string | undefined): StreamPosition | undefine
 }
 
 /**
- * Sends what happens as server-sent events until the response is closed. Facts are pulled out of the ledger as fast as
- * the viewer takes them, so none is ever dropped; of transitions a viewer that is too slow misses the oldest, and is
- * told how many. The id of each message says where to go on after a cut.
+ * Sends what happens as server-sent events until the response is closed, all that is new at a time in one piece. Facts
+ * are taken as fast as the viewer takes them, so none is ever dropped; of transitions a viewer that is too slow misses
+ * the oldest, and is told how many. The id of each message says where to go on after a cut.
  */
 export async function streamTo(response: ServerResponse, options: StreamOptions): Promise<void> {
   const stop = new AbortController();
   response.once('close', () => stop.abort());
   // Facts may take a while to be had: who went away meanwhile says nothing any more.
   if (response.destroyed) stop.abort();
-  const sender = new Sender(response, stop.signal);
-  const { source, ring, live, from } = options;
-  const head = await source.position();
+  const sender = new StreamSender(response, stop.signal);
+  const { frames, ring, live, from, trouble } = options;
+  const head = await frames.position();
   const start = from?.cursor ?? Math.max(0, head - PAGE_LIMITS.historyRecords);
   // Read before the snapshot: what happens in between is told twice, and a state is only taken over again.
-  const state = { cursor: start, move: Math.min(from?.move ?? ring.last, ring.last) };
-  const instances = live().slice(0, PAGE_LIMITS.instances);
-  const { controls, canFork, settings } = options;
-  const hello = {
-    now: Date.now(),
-    start,
-    head,
-    controls,
-    canFork,
-    hasToken: settings.token !== undefined,
-    content: settings.content !== false,
-    instances,
-  };
-  await sender.send('hello', `${start}.${state.move}`, JSON.stringify(hello));
-  const position = () => `${state.cursor}.${state.move}`;
+  const moves = new MoveTeller({ ring, live, told: Math.min(from?.move ?? ring.last, ring.last) });
+  const hello = JSON.stringify(helloOf(options, { start, head }));
+  const place = { cursor: start, moves };
+  const leave = keepAlive(sender, trouble, place);
   try {
-    await Promise.all([
-      sendMoves(sender, { ...options, state, position, signal: stop.signal }),
-      sendFacts(sender, { ...options, state, position, head, signal: stop.signal }),
-    ]);
+    await sender.send(message('hello', place, hello) + (start < head ? '' : message('ready', place, '{}')));
+    for await (const frame of frames.follow(start, stop.signal)) {
+      const isReady = place.cursor < head && frame.last >= head;
+      await sendFrame(sender, { frame, place, isReady });
+    }
   } finally {
+    leave();
     stop.abort();
     response.end();
   }
 }
 
-interface Loop extends StreamOptions {
-  readonly state: { cursor: number; move: number };
-  readonly position: () => string;
-  readonly signal: AbortSignal;
+function helloOf(
+  { live, settings, controls, canFork }: StreamOptions,
+  span: { readonly start: number; readonly head: number },
+) {
+  return {
+    now: Date.now(),
+    ...span,
+    controls,
+    canFork,
+    hasToken: settings.token !== undefined,
+    content: settings.content !== false,
+    instances: live().slice(0, PAGE_LIMITS.instances),
+  };
 }
 
-async function sendFacts(sender: Sender, loop: Loop & { readonly head: number }): Promise<void> {
-  const { source, state, position, signal, head } = loop;
-  let batch: string[] = [];
-  let chars = 0;
-  let read = state.cursor;
-  let isCaughtUp = false;
-  let sending = 0;
-  const flush = async () => {
-    sending += 1;
-    await send().finally(() => {
-      sending -= 1;
-    });
-  };
-  const send = async () => {
-    const texts = batch;
-    batch = [];
-    chars = 0;
-    state.cursor = read;
-    if (texts.length > 0) await sender.send('facts', position(), `[${texts.join(',')}]`);
-    if (isCaughtUp || read < head) return;
-    isCaughtUp = true;
-    await sender.send('ready', position(), '{}');
-  };
-  // While a viewer has not taken what it was sent, events wait in the batch, and a full one in the ledger.
-  const timer = setInterval(
-    () => void (batch.length === 0 || sending > 0 ? undefined : flush()),
-    PAGE_LIMITS.flushMs,
-  ).unref();
-  try {
-    if (head <= read) await flush();
-    for await (const { position: at, text, missed = 0 } of source.facts(state.cursor, signal)) {
-      read = at;
-      if (missed > 0) await sender.send('missed', position(), JSON.stringify({ facts: missed }));
-      if (text !== undefined) batch.push(text);
-      chars += text?.length ?? 0;
-      const isFull = batch.length >= PAGE_LIMITS.batch || chars >= PAGE_LIMITS.batchChars;
-      if (isFull || (!isCaughtUp && read >= head)) await flush();
-    }
-    await flush();
-  } finally {
-    clearInterval(timer);
-  }
+/** How far a viewer is. */
+interface ViewerPlace {
+  cursor: number;
+  readonly moves: MoveTeller;
 }
 
-async function sendMoves(sender: Sender, loop: Loop): Promise<void> {
-  const { ring, live, state, position, signal, trouble } = loop;
+interface Sending {
+  readonly frame: FactFrame;
+  readonly place: ViewerPlace;
+  /** The viewer has all that was there when it came. */
+  readonly isReady: boolean;
+}
+
+async function sendFrame(sender: StreamSender, { frame, place, isReady }: Sending): Promise<void> {
+  place.cursor = frame.last;
+  let text = frame.missed > 0 ? message('missed', place, JSON.stringify({ facts: frame.missed })) : '';
+  if (frame.text !== undefined) text += message('facts', place, frame.text);
+  if (isReady) text += message('ready', place, '{}');
+  do {
+    const moves = place.moves.next();
+    if (moves !== undefined) text += message('moves', place, moves);
+    if (text !== '') await sender.send(text);
+    text = '';
+  } while (place.moves.hasMore && !sender.isOver);
+}
+
+/** `data` is JSON. */
+function message(event: string, { cursor, moves }: ViewerPlace, data: string): string {
+  return `event: ${event}\nid: ${cursor}.${moves.told}\ndata: ${data}\n\n`;
+}
+
+/** Says from time to time that the connection is alive, and at once what troubles the source. Returns how to end it. */
+function keepAlive(sender: StreamSender, trouble: StreamOptions['trouble'], place: ViewerPlace): () => void {
   let told: string | undefined;
-  let hasHole = false;
-  for (let quietMs = 0; !signal.aborted; quietMs += PAGE_LIMITS.flushMs) {
-    const now = trouble?.();
-    if (now !== told) {
-      told = now;
-      await sender.send('trouble', position(), JSON.stringify({ words: now ?? null }));
-    }
-    const { moves, last, dropped } = ring.after(state.move, PAGE_LIMITS.batch);
-    state.move = last;
-    if (moves.length > 0) {
-      quietMs = 0;
-      hasHole ||= dropped > 0;
-      // What was missed may have been an end: the viewer is told anew what is live, as soon as it has caught up.
-      const isMended: boolean = hasHole && last === ring.last;
-      const alive = isMended ? live().slice(0, PAGE_LIMITS.instances) : undefined;
-      hasHole &&= !isMended;
-      const instances = alive === undefined ? '' : `,"instances":${JSON.stringify(alive)}`;
-      await sender.send(
-        'moves',
-        position(),
-        `{"moves":[${moves.join(',')}],"dropped":${dropped}${instances}}`,
-      );
-    } else if (quietMs >= PAGE_LIMITS.heartbeatMs) {
-      quietMs = 0;
-      await sender.comment('alive');
-    }
-    if (moves.length === 0 || last === ring.last) await pause(PAGE_LIMITS.flushMs, signal);
-  }
-}
-
-/** Waits without keeping the process alive. */
-function pause(delayMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, delayMs).unref();
-    signal.addEventListener('abort', end, { once: true });
-    if (signal.aborted) end();
-  });
-}
-
-/**
- * Writes messages one after another, no faster than the viewer reads, and each in a turn of the event loop of its own:
- * a viewer with much to catch up on takes its time from no agent.
- */
-class Sender {
-  readonly #response: ServerResponse;
-  readonly #signal: AbortSignal;
-  #last: Promise<void> = Promise.resolve();
-
-  constructor(response: ServerResponse, signal: AbortSignal) {
-    this.#response = response;
-    this.#signal = signal;
-  }
-
-  /** `data` is JSON. */
-  send(event: string, id: string, data: string): Promise<void> {
-    return this.#write(`event: ${event}\nid: ${id}\ndata: ${data}\n\n`);
-  }
-
-  comment(text: string): Promise<void> {
-    return this.#write(`: ${text}\n\n`);
-  }
-
-  #write(text: string): Promise<void> {
-    this.#last = this.#last.then(() => this.#writeNow(text));
-    return this.#last;
-  }
-
-  async #writeNow(text: string): Promise<void> {
-    if (this.#signal.aborted) return;
-    this.#response.write(text);
-    // A socket that takes it at once says so within this turn of the loop.
-    await setImmediate();
-    if (this.#response.writableNeedDrain && !this.#signal.aborted) await this.#drained();
-  }
-
-  #drained(): Promise<void> {
-    return new Promise((resolve) => {
-      const done = () => {
-        this.#response.off('drain', done);
-        this.#signal.removeEventListener('abort', done);
-        resolve();
-      };
-      this.#response.once('drain', done);
-      this.#signal.addEventListener('abort', done, { once: true });
-    });
-  }
+  const tell = () => {
+    const words = trouble?.();
+    if (words === told || sender.isStalled) return;
+    told = words;
+    void sender.send(message('trouble', place, JSON.stringify({ words: words ?? null })));
+  };
+  const timers = [setInterval(() => sender.beat(), PAGE_LIMITS.heartbeatMs)];
+  if (trouble !== undefined) timers.push(setInterval(tell, PAGE_LIMITS.flushMs));
+  for (const timer of timers) timer.unref();
+  return () => {
+    for (const timer of timers) clearInterval(timer);
+  };
 }
