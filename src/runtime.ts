@@ -4,7 +4,7 @@ import type { ClientTools } from './agent/client-tools.ts';
 import type { Agent } from './agent/define-agent.ts';
 import { type ForkOptions, forkRun } from './agent/fork-run.ts';
 import { checkOptions } from './agent/option-checks.ts';
-import { placedSession } from './agent/pool-desk.ts';
+import { placedSession, wakeWorkers } from './agent/pool-desk.ts';
 import { createRanAgents, type RanAgents } from './agent/ran-agents.ts';
 import type { Run } from './agent/run.ts';
 import type { DecideIndeterminate } from './agent/run-turn-job.ts';
@@ -239,7 +239,7 @@ async function abandon(core: RuntimeCore, sessionId: string, reason: string): Pr
   const ledger = await core.ledger;
   // Whoever gave the run to the pool is told by a worker how it ended.
   const head = core.pool === undefined ? undefined : await ledger.head(sessionId);
-  if (head === undefined) return;
+  if (core.pool === undefined || head === undefined) return;
   const session = await placedSession(ledger, sessionId);
-  await core.pool?.wake({ session, cause: `abandoned ${head.seq}` });
+  await wakeWorkers(core.pool, ledger, { session, cause: `abandoned ${head.seq}` });
 }

@@ -23,7 +23,7 @@ import type { PermissionPolicy } from '../tools/permission.ts';
 import { checkEdit } from '../tools/replaced-arguments.ts';
 import type { AnyAgent } from './define-agent.ts';
 import { pendingOfTurn } from './pending-approvals.ts';
-import { type PoolDesk, placedSession } from './pool-desk.ts';
+import { type PoolDesk, placedSession, wakeWorkers } from './pool-desk.ts';
 import { agentsByName } from './reachable-agents.ts';
 import type { OpenSession } from './session-parts.ts';
 import type { SessionRegistry } from './session-registry.ts';
@@ -150,7 +150,8 @@ async function wakeFor(
   id: string,
 ): Promise<void> {
   if (pool === undefined) return;
-  await pool.wake({ session: await placedSession(ledger, sessionId), cause: `decision ${id}` });
+  const session = await placedSession(ledger, sessionId);
+  await wakeWorkers(pool, ledger, { session, cause: `decision ${id}` });
 }
 
 /** How the ledger says that a request was settled; `undefined` while it is open. */

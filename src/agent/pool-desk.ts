@@ -1,6 +1,7 @@
 import { type Clock, sleep } from '../clock.ts';
 import { SwarmError } from '../errors.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { toldOfSession } from '../ledger/run-standing.ts';
 import { placedParent } from './placed-work.ts';
 import type { QueuedRun, QueuedWake, WorkPool } from './work-pool.ts';
 
@@ -69,4 +70,13 @@ export async function placedSession(ledger: Ledger, session: string): Promise<st
     if (above === undefined || (await placedParent(ledger, records)) !== undefined) return at;
     at = above;
   }
+}
+
+/**
+ * Has somebody go on with a session: a worker of the pool that had it last, whichever the runtime gives its own runs to.
+ * @throws SwarmError of the ledger and of the pool
+ */
+export async function wakeWorkers(desk: PoolDesk, ledger: Ledger, wake: QueuedWake): Promise<void> {
+  const pool = toldOfSession(await ledger.read(wake.session))?.data.pool;
+  await desk.wake({ ...wake, pool });
 }

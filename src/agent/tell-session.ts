@@ -6,7 +6,7 @@ import type { NewRecord } from '../ledger/records.ts';
 import { toldOfSession } from '../ledger/run-standing.ts';
 import { postToOwner } from './approvals.ts';
 import { shownMessage } from './message-turn.ts';
-import { placedSession } from './pool-desk.ts';
+import { type PoolDesk, placedSession, wakeWorkers } from './pool-desk.ts';
 import type { RuntimeCore } from './runtime-core.ts';
 import { actOnGraph, actOnTurn } from './session-inbox.ts';
 import type { OpenSession } from './session-parts.ts';
@@ -75,23 +75,39 @@ async function tellOnce(core: RuntimeCore, word: SessionWord): Promise<void> {
   await identityOf(ledger, session);
   const summary = (await ledger.sessions()).find((one) => one.sessionId === session);
   if (summary?.owned === true) return void (await postToOwner(core, ledger, word));
-  if (core.pool === undefined || summary?.openTurn === undefined) throw notAtWork(session);
-  await tellParked(core, ledger, word);
+  if (summary?.openTurn === undefined) throw notAtWork(session);
+  if (core.pool === undefined) throw await leftBy(ledger, session);
+  await tellParked(core, { ledger, pool: core.pool }, word);
 }
 
 function notAtWork(session: string): SwarmError {
   return new SwarmError('turn-not-open', `no turn of the session ${session} is at work`);
 }
 
+/** Nobody has an open turn: who goes on with it, as the ledger has it. */
+async function leftBy(ledger: Ledger, session: string): Promise<SwarmError> {
+  const pool = toldOfSession(await ledger.read(await placedSession(ledger, session)))?.data.pool;
+  if (pool === undefined) return notAtWork(session);
+  const why = `the turn of ${session} sleeps, and workers of the pool ${pool} go on with it`;
+  return new SwarmError(
+    'turn-not-open',
+    `${why}: give this runtime a pool on their server, and they are told`,
+  );
+}
+
 /** A turn that is open, and that no process has. */
-async function tellParked(core: RuntimeCore, ledger: Ledger, word: SessionWord): Promise<void> {
+async function tellParked(
+  core: RuntimeCore,
+  { ledger, pool }: { readonly ledger: Ledger; readonly pool: PoolDesk },
+  word: SessionWord,
+): Promise<void> {
   const { session, kind, body } = word;
   const place = await placedSession(ledger, session);
   if (kind === 'cancel') {
     const run = (await ledger.read(place)).findLast(({ type }) => type === 'turn.opened');
     if (run?.type !== 'turn.opened') throw notAtWork(session);
     const stop = { run: run.data.run, target: run.agent, reason: String(body['reason']) };
-    await core.pool?.wake({ session: place, cause: `stop ${stop.run}`, stop });
+    await wakeWorkers(pool, ledger, { session: place, cause: `stop ${stop.run}`, stop });
     return;
   }
   if (kind !== 'steer' && kind !== 'message') throw notAtWork(session);
@@ -106,7 +122,7 @@ async function tellParked(core: RuntimeCore, ledger: Ledger, word: SessionWord):
   });
   // Who asked for a pause resumes the run, and the text waits for that.
   if (!(await isPausedOnRequest(ledger, place))) {
-    await core.pool?.wake({ session: place, cause: `steering ${id}` });
+    await wakeWorkers(pool, ledger, { session: place, cause: `steering ${id}` });
   }
 }
 

@@ -28,6 +28,8 @@ export interface QueuedWake {
   readonly by?: string | undefined;
   /** What is to become of calls whose outcome is unknown, by call id. */
   readonly decisions?: Readonly<Record<string, IndeterminateDecision>> | undefined;
+  /** Whose workers have the session, where that is another pool than the one that is told. */
+  readonly pool?: string | undefined;
   /** It is taken up to be ended; a run that has not begun never begins. */
   readonly stop?: { readonly run: string; readonly target: string; readonly reason: string } | undefined;
 }

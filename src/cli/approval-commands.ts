@@ -5,7 +5,7 @@ import type { ApprovalDecision } from '../tools/approval-decisions.ts';
 import type { Cli } from './cli.ts';
 import { readJsonObject } from './json-object.ts';
 import { jsonText } from './json-text.ts';
-import { type LedgerOptions, ledgerHint, ledgerOption, withRuntime } from './ledger-option.ts';
+import { addLedgerOptions, type LedgerOptions, ledgerHint, withRuntime } from './ledger-option.ts';
 import { textLine } from './line.ts';
 import { loadTarget, type Runnable } from './load-target.ts';
 import { requestLines } from './result-lines.ts';
@@ -48,45 +48,50 @@ Examples:
 
 /** Adds `approve ID`, `deny ID` and `approvals ls`. */
 export function addApprovalCommands(program: Command, cli: Cli): void {
-  program
-    .command('approve')
-    .summary('let a call run that waits for a person')
-    .description('Lets a call run that waits for a person, or answers a question.')
-    .argument('<id>', 'request, as "approvals ls" names it')
-    .addOption(
-      new Option('--scope <scope>', 'how long it holds for calls of the same kind').choices([
-        'call',
-        'turn',
-        'session',
-      ]),
-    )
-    .option('--edit <json>', 'run with this input instead', readEdit)
-    .option('--answer <text>', 'answer to a question')
-    .option('--file <file>', 'module with the agent, to check an edit where no process waits')
-    .addOption(ledgerOption())
+  addLedgerOptions(
+    program
+      .command('approve')
+      .summary('let a call run that waits for a person')
+      .description('Lets a call run that waits for a person, or answers a question.')
+      .argument('<id>', 'request, as "approvals ls" names it')
+      .addOption(
+        new Option('--scope <scope>', 'how long it holds for calls of the same kind').choices([
+          'call',
+          'turn',
+          'session',
+        ]),
+      )
+      .option('--edit <json>', 'run with this input instead', readEdit)
+      .option('--answer <text>', 'answer to a question')
+      .option('--file <file>', 'module with the agent, to check an edit where no process waits'),
+  )
     .addHelpText('after', APPROVE_EXAMPLES)
     .action((id: string, options: ApproveOptions) => approve(cli, id, options));
-  program
-    .command('deny')
-    .summary('refuse a call that waits for a person')
-    .description('Refuses a call that waits for a person.')
-    .argument('<id>', 'request, as "approvals ls" names it')
-    .option('--reason <text>', 'why; the model is told')
-    .addOption(ledgerOption())
+  addLedgerOptions(
+    program
+      .command('deny')
+      .summary('refuse a call that waits for a person')
+      .description('Refuses a call that waits for a person.')
+      .argument('<id>', 'request, as "approvals ls" names it')
+      .option('--reason <text>', 'why; the model is told'),
+  )
     .addHelpText('after', DENY_EXAMPLES)
     .action((id: string, options: DenyOptions) => {
       const { reason } = options;
       return decide(cli, id, options, { decision: 'deny', ...(reason === undefined ? {} : { reason }) });
     });
-  program
-    .command('approvals')
-    .summary('list what waits for a person')
-    .description('Requests that wait for a person.')
-    .command('ls')
-    .description('Lists the open requests of all sessions, oldest first, with the commands that decide them.')
-    .option('--session <id>', 'only those of this session')
-    .option('--json', 'one JSON object a line')
-    .addOption(ledgerOption())
+  addLedgerOptions(
+    program
+      .command('approvals')
+      .summary('list what waits for a person')
+      .description('Requests that wait for a person.')
+      .command('ls')
+      .description(
+        'Lists the open requests of all sessions, oldest first, with the commands that decide them.',
+      )
+      .option('--session <id>', 'only those of this session')
+      .option('--json', 'one JSON object a line'),
+  )
     .addHelpText('after', LIST_EXAMPLES)
     .action((options: LedgerOptions & { session?: string; json?: boolean }) => listRequests(cli, options));
 }

@@ -2,7 +2,7 @@ import { Argument, type Command } from 'commander';
 import type { Cli } from './cli.ts';
 import { type Candidate, completeWords } from './completion.ts';
 import { COMPLETE_COMMAND, completionScript, SHELLS, type Shell } from './completion-script.ts';
-import { type LedgerOptions, ledgerOption, withRuntime } from './ledger-option.ts';
+import { addLedgerOptions, type LedgerOptions, withRuntime } from './ledger-option.ts';
 import { shownText } from './line.ts';
 
 const EXAMPLES = `
@@ -22,14 +22,12 @@ export function addCompletionCommand(program: Command, cli: Cli): void {
     .addArgument(new Argument('<shell>', 'bash, zsh or fish').choices(SHELLS))
     .addHelpText('after', EXAMPLES)
     .action((shell: Shell) => cli.out.write(completionScript(shell)));
-  program
-    .command(COMPLETE_COMMAND, { hidden: true })
-    .argument('[words...]')
-    .addOption(ledgerOption())
-    .action(async (words: readonly string[], options: LedgerOptions) => {
+  addLedgerOptions(program.command(COMPLETE_COMMAND, { hidden: true }).argument('[words...]')).action(
+    async (words: readonly string[], options: LedgerOptions) => {
       const found = await completeWords(program, words, (name) => idsOf(name, options));
       await cli.out.write(found.map(candidateText).join(''));
-    });
+    },
+  );
 }
 
 function candidateText({ word, about }: Candidate): string {

@@ -6,7 +6,7 @@ import { pauseWords } from './pause-words.ts';
 
 /** What a log of a run says besides its events. */
 export interface EventLineOptions {
-  /** ` --ledger PATH` where the commands that decide need it, else empty. */
+  /** ` --ledger PLACE` where the commands that decide need it, else empty. */
   readonly ledgerOption: string;
 }
 

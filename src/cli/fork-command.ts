@@ -63,7 +63,7 @@ async function forkFile(
   const { isAgent } = await import('../agent/define-agent.ts');
   const { target } = loaded;
   if (!isAgent(target)) return tellUsage(cli, `${file} exports no agent; only sessions of agents fork`);
-  return withRuntime({ ...options, agents: loaded.agents }, async ({ runtime }) => {
+  return withRuntime({ ...options, runsHere: true, agents: loaded.agents }, async ({ runtime }) => {
     const run = runtime.fork(options.session, {
       ...settingsOf(options),
       agent: target,

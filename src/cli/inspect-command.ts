@@ -6,6 +6,7 @@ import type { ExitCode } from './exit-code.ts';
 import { inspectBus } from './inspect-bus.ts';
 import { inspectWithPage } from './inspect-page.ts';
 import { inspectWithStately } from './inspect-stately.ts';
+import { isServer } from './ledger-place.ts';
 import { addInputOptions, type InputOptions, tellUsage } from './run-command.ts';
 import { wholeNumber } from './whole-number.ts';
 
@@ -21,14 +22,15 @@ const EXAMPLES = `
 Examples:
   $ swarmwright inspect swarmwright.db
   $ swarmwright inspect agent.ts --input "Review src/main.ts" --content
+  $ swarmwright inspect nats://127.0.0.1:4222
   $ swarmwright inspect --nats nats://127.0.0.1:4222
   $ swarmwright inspect --stately agent.ts --input "Review src/main.ts"
   $ swarmwright inspect --stately swarmwright.db --session s-43myth8nbj
 
-FILE is a module that exports an agent, which is run, or a ledger, whose runs are shown again. Nothing of a ledger
-is executed. The page is served on this machine alone and needs no internet; who has its address, with the token in
-it, may also answer approvals, steer and cancel. What was said is in it with --content. Without a FILE it shows what
-is on a NATS server: sessions of any machine, as far as they were published.
+FILE is a module that exports an agent, which is run, or a ledger, whose runs are shown again: a SQLite file, or the
+server that it is kept on. Nothing of a ledger is executed. The page is served on this machine alone and needs no
+internet; who has its address, with the token in it, may also answer approvals, steer and cancel. What was said is in it
+with --content. Without a FILE it shows what is published on a NATS server, and only looks.
 
 With --stately the relay is that of @statelyai/inspect: it shows its page, for which a browser needs the internet, at
 http://localhost:8080, keeps the last 200 messages for a page that opens late, and listens on every interface of this
@@ -40,7 +42,7 @@ export function addInspectCommand(program: Command, cli: Cli): void {
     .command('inspect')
     .summary('show the machines of a run or a ledger')
     .description('Shows the machines of a run, or of a recorded ledger.')
-    .argument('[file]', 'module that exports an agent, or a ledger; none with --nats')
+    .argument('[file]', 'module that exports an agent, or a ledger (a file, nats://...); none with --nats')
     .addOption(new Option('--stately', 'in the Stately inspector, instead of a page of its own'))
     .addOption(new Option('--port <number>', 'port to serve at').argParser(wholeNumber(1, 65_535)))
     .option('--no-open', 'leave the browser alone')
@@ -58,7 +60,7 @@ async function inspect(cli: Cli, file: string | undefined, options: InspectOptio
     if (options.nats === undefined) return tellUsage(cli, 'name a file, or a server with --nats');
     return inspectBus(cli, { ...options, nats: options.nats });
   }
-  const isLedger = await isLedgerFile(resolve(cli.cwd, file));
+  const isLedger = isServer(file) || (await isLedgerFile(resolve(cli.cwd, file)));
   const view = { file, isLedger, options };
   return options.stately === true ? inspectWithStately(cli, view) : inspectWithPage(cli, view);
 }

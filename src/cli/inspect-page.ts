@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Cli } from './cli.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import type { InspectOptions } from './inspect-command.ts';
-import { withRuntime } from './ledger-option.ts';
+import { type LedgerOptions, withRuntime } from './ledger-option.ts';
 import { createToken, openPage, type PageChoice } from './open-page.ts';
 import { runFile } from './run-command.ts';
 
@@ -26,9 +26,14 @@ export async function inspectWithPage(cli: Cli, { file, isLedger, options }: Pag
   return exitCode;
 }
 
-async function showLedger(cli: Cli, ledger: string, choice: PageChoice): Promise<ExitCode> {
+async function showLedger(
+  cli: Cli,
+  ledger: string,
+  choice: PageChoice & Omit<LedgerOptions, 'ledger'>,
+): Promise<ExitCode> {
   const inspector = await openPage(cli, choice);
-  return withRuntime({ ledger, inspect: inspector }, async () => {
+  const { ns = 'default', allowInsecure = false } = choice;
+  return withRuntime({ ledger, ns, allowInsecure, inspect: inspector }, async () => {
     try {
       await inspector.url;
     } catch {

@@ -38,7 +38,8 @@ export async function inspectWithStately(cli: Cli, view: StatelyView): Promise<E
 
 async function showLedger(cli: Cli, { file, options }: StatelyView, inspector: StatelyInspector) {
   const { replayLedger } = await import('../inspect/replay-ledger.ts');
-  const shown = await withRuntime({ ledger: file }, ({ ledger }) =>
+  const { ns = 'default', allowInsecure = false } = options;
+  const shown = await withRuntime({ ledger: file, ns, allowInsecure }, ({ ledger }) =>
     replayLedger(ledger, inspector, options.session === undefined ? {} : { root: options.session }),
   );
   const { sent, dropped } = inspector.stats();

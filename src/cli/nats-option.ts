@@ -9,8 +9,8 @@ export interface NatsCommandOptions {
 }
 
 /** `--nats URL`, said the same way in every command. */
-export function natsOption(): Option {
-  return new Option('--nats <url>', 'NATS server; may hold user:password@').env('SWARMWRIGHT_NATS');
+export function natsOption(description = 'NATS server; may hold user:password@'): Option {
+  return new Option('--nats <url>', description).env('SWARMWRIGHT_NATS');
 }
 
 /** `--ns NAME`, said the same way in every command. */

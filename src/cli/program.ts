@@ -24,8 +24,9 @@ Examples:
   $ swarmwright sessions ls
   $ swarmwright help run
 
-Sessions are kept in the ledger: --ledger PATH, else SWARMWRIGHT_LEDGER, else ./swarmwright.db. Commands in other
-terminals work on a run when they use the same one.`;
+Sessions are kept in the ledger: --ledger PLACE, else SWARMWRIGHT_LEDGER, else ./swarmwright.db. Commands in other
+terminals work on a run when they use the same one. A place is a SQLite file, or a NATS server (nats://...) that has the
+streams of "swarmwright nats init --ledger": then from any machine.`;
 
 /** The command with all of its subcommands. */
 function createProgram(cli: Cli, version: string): Command {

@@ -8,8 +8,10 @@ export interface RunPlace {
   readonly sessionId: string;
   /** FILE as it was given. */
   readonly file: string;
-  /** ` --ledger PATH` where a command that follows needs it, else empty. */
+  /** ` --ledger PLACE` where a command that follows needs it, else empty. */
   readonly ledgerOption: string;
+  /** ` --pool NAME` where workers have the run, else empty. */
+  readonly poolOption: string;
 }
 
 /** What a result is told with besides itself. */
@@ -63,8 +65,8 @@ function factsOf({ steps, toolCalls, usage }: RunResult<unknown>, place: ResultP
 }
 
 function nextLines(result: RunResult<unknown>, place: ResultPlace): readonly Line[] {
-  const { file, ledgerOption, sessionId } = place;
-  const resume = `swarmwright resume ${file} ${sessionId}${ledgerOption}`;
+  const { file, ledgerOption, poolOption, sessionId } = place;
+  const resume = `swarmwright resume ${file} ${sessionId}${ledgerOption}${poolOption}`;
   if (result.status === 'paused') {
     const calls = result.calls.map(
       ({ toolName }) => `  ${toolName}: it is unknown whether it had its effect`,

@@ -47,7 +47,7 @@ async function resumeFile(
 ): Promise<ExitCode> {
   const loaded = await loadTarget(file, { cwd: cli.cwd, exportName: options.export });
   if (loaded.type === 'refused') return tellRefusal(cli, loaded);
-  return withRuntime({ ...options, agents: loaded.agents }, async ({ runtime }) => {
+  return withRuntime({ ...options, runsHere: true, agents: loaded.agents }, async ({ runtime }) => {
     const run = runtime.resume(loaded.target, options.session, {
       ...settingsOf(options),
       indeterminate: () => options.indeterminate,

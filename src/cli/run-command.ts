@@ -13,10 +13,11 @@ import { budgetOption } from './budget-option.ts';
 import { type BusOptions, tellBus } from './bus-option.ts';
 import type { Cli } from './cli.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
-import { type LedgerOptions, ledgerHint, ledgerOption, quoteWord, withRuntime } from './ledger-option.ts';
+import { addLedgerOptions, type LedgerOptions, ledgerHint, quoteWord, withRuntime } from './ledger-option.ts';
 import { type LoadedTarget, loadTarget, type Runnable } from './load-target.ts';
-import { insecureOption, namespaceOption, natsOption } from './nats-option.ts';
+import { natsOption } from './nats-option.ts';
 import { openPage } from './open-page.ts';
+import type { RunPlace } from './result-lines.ts';
 import { type ShowOptions, watchRun } from './watch-run.ts';
 import { wholeNumber } from './whole-number.ts';
 
@@ -25,6 +26,7 @@ export interface RunningOptions extends LedgerOptions, ShowOptions, BusOptions {
   readonly export?: string;
   readonly onApproval: 'wait' | 'pause';
   readonly budget?: BudgetOptions;
+  readonly pool?: string;
 }
 
 /** Options of a command that gives an agent an input. */
@@ -46,9 +48,11 @@ Examples:
   $ swarmwright run agent.ts --input "And the tests?" --session s-43myth8nbj
   $ swarmwright run agent.ts --input hello --inspect
   $ swarmwright run agents.ts --export writer --input go --on-approval pause --budget steps=10,costUsd=0.5
+  $ swarmwright run agents.ts --export writer --input go --ledger nats://127.0.0.1:4222 --pool default
 
 FILE is a module that exports an agent: by default, or as the only one. TypeScript is run as it is.
 In a terminal the run is shown as a tree and approvals are asked for there. Elsewhere every event is a line.
+With --pool it is given to workers (see "swarmwright help worker"), and shown all the same.
 
 Ctrl-C ends the run after the step under way; twice cancels it; a third time quits without waiting.
 Exit code: 0 completed, 1 failed, 2 usage, 3 paused, 130 cancelled.`;
@@ -77,7 +81,6 @@ async function inspectorOf(
   return { inspector: await openPage(cli, { content, port: inspectPort }) };
 }
 
-/** A port as a person writes it. */
 /** Adds the options of a command that gives an agent an input. */
 export function addInputOptions(command: Command): Command {
   command
@@ -93,18 +96,15 @@ function readSessionId(text: string): string {
 
 /** Adds what `run` and `resume` have in common. */
 export function addRunningOptions(command: Command): Command {
-  return command
-    .option('--export <name>', 'export to run, where the file has several')
-    .addOption(ledgerOption())
+  return addLedgerOptions(command.option('--export <name>', 'export to run, where the file has several'))
+    .option('--pool <name>', 'workers that are to do it, where the ledger is on a server')
     .addOption(
       new Option('--on-approval <mode>', 'what a call does that needs a person')
         .choices(['wait', 'pause'])
         .default('wait'),
     )
     .addOption(budgetOption())
-    .addOption(natsOption())
-    .addOption(namespaceOption())
-    .addOption(insecureOption())
+    .addOption(natsOption('NATS server that events are published to; may hold user:password@'))
     .addOption(
       new Option('--json', 'one JSON event a line, the result as the last').conflicts(['plain', 'quiet']),
     )
@@ -123,7 +123,13 @@ export async function runFile(
   if (loaded.type === 'refused') return tellRefusal(cli, loaded);
   const input = await readInput(cli, options.input);
   if (input.type === 'missing') return tellUsage(cli, input.message);
-  const opened = { ...options, isNew: true, agents: loaded.agents, inspect: options.inspector };
+  const opened = {
+    ...options,
+    isNew: true,
+    runsHere: true,
+    agents: loaded.agents,
+    inspect: options.inspector,
+  };
   return withRuntime(opened, async ({ runtime }) => {
     const run = start(runtime, loaded.target, input.text, {
       ...settingsOf(options),
@@ -142,8 +148,14 @@ export function settingsOf({ onApproval, budget }: RunningOptions) {
 }
 
 /** Where a run is found again, as a person would type it. */
-export function placeOf(file: string, sessionId: string, options: LedgerOptions) {
-  return { sessionId, file: quoteWord(file), ledgerOption: ledgerHint(options) };
+export function placeOf(
+  file: string,
+  sessionId: string,
+  options: Pick<RunningOptions, keyof LedgerOptions | 'pool'>,
+): RunPlace {
+  const { pool } = options;
+  const poolOption = pool === undefined ? '' : ` --pool ${quoteWord(pool)}`;
+  return { sessionId, file: quoteWord(file), ledgerOption: ledgerHint(options), poolOption };
 }
 
 /** Whether the tools of a module need a context cannot be seen from outside: a command line has none to give. */

@@ -3,7 +3,8 @@ import { SwarmError } from '../errors.ts';
 import type { SessionSummary } from '../ledger/ledger.ts';
 import type { Cli } from './cli.ts';
 import { jsonText } from './json-text.ts';
-import { type LedgerOptions, ledgerOption, withRuntime } from './ledger-option.ts';
+import { addLedgerOptions, type LedgerOptions, withRuntime } from './ledger-option.ts';
+import { shownPlace } from './ledger-place.ts';
 import { fitLine, type Line, span, textLine } from './line.ts';
 import { transcriptLines } from './transcript.ts';
 
@@ -14,7 +15,8 @@ interface ListOptions extends LedgerOptions {
 const LIST_EXAMPLES = `
 Examples:
   $ swarmwright sessions ls
-  $ swarmwright sessions ls --json | jq -r .sessionId`;
+  $ swarmwright sessions ls --json | jq -r .sessionId
+  $ swarmwright sessions ls --ledger nats://worker:worker@127.0.0.1:4222`;
 
 const SHOW_EXAMPLES = `
 Examples:
@@ -30,19 +32,21 @@ export function addSessionCommands(program: Command, cli: Cli): void {
     .command('sessions')
     .summary('list what the ledger holds, or show a session')
     .description('What the ledger holds.');
-  sessions
-    .command('ls')
-    .description('Lists sessions, oldest first.')
-    .option('--json', 'one JSON object a line')
-    .addOption(ledgerOption())
+  addLedgerOptions(
+    sessions
+      .command('ls')
+      .description('Lists sessions, oldest first.')
+      .option('--json', 'one JSON object a line'),
+  )
     .addHelpText('after', LIST_EXAMPLES)
     .action((options: ListOptions) => listSessions(cli, options));
-  sessions
-    .command('show')
-    .description('Tells what was said and done in a session.')
-    .argument('<session>', 'session')
-    .option('--json', 'every fact as one JSON object a line')
-    .addOption(ledgerOption())
+  addLedgerOptions(
+    sessions
+      .command('show')
+      .description('Tells what was said and done in a session.')
+      .argument('<session>', 'session')
+      .option('--json', 'every fact as one JSON object a line'),
+  )
     .addHelpText('after', SHOW_EXAMPLES)
     .action((session: string, options: ListOptions) => showSession(cli, session, options));
 }
@@ -98,7 +102,10 @@ function underParents(
 async function showSession(cli: Cli, session: string, options: ListOptions): Promise<void> {
   const records = await withRuntime(options, ({ runtime }) => runtime.sessions.read(session));
   if (records.length === 0) {
-    throw new SwarmError('unknown-session', `no session ${session} is in the ledger ${options.ledger}`);
+    throw new SwarmError(
+      'unknown-session',
+      `no session ${session} is in the ledger ${shownPlace(options.ledger)}`,
+    );
   }
   if (options.json !== true) {
     await cli.out.lines(transcriptLines(records));

@@ -16,7 +16,8 @@ import {
   shortNumber,
 } from './figures.ts';
 import { jsonText } from './json-text.ts';
-import { type LedgerOptions, ledgerOption, withRuntime } from './ledger-option.ts';
+import { addLedgerOptions, type LedgerOptions, withRuntime } from './ledger-option.ts';
+import { shownPlace } from './ledger-place.ts';
 import { type Line, span, textLine } from './line.ts';
 import { figuresOfSets, type QueryLine, type QuerySet, readQueries, readTools } from './set-figures.ts';
 import { figuresOfTurns, measuresOf } from './turn-figures.ts';
@@ -51,25 +52,28 @@ Ends with 1 where one is not kept.`;
 /** Adds `tools eval`. */
 export function addToolsCommands(program: Command, cli: Cli): void {
   const tools = program.command('tools').description('tell how well tools are found');
-  tools
-    .command('eval')
-    .description('Measures what tool discovery was worth, in a ledger or over labelled queries.')
-    .addOption(new Option('--set <file>', 'labelled queries, JSON lines, instead of a ledger'))
-    .addOption(new Option('--catalogue <file>', 'the tools of the set, JSON lines'))
-    .addOption(new Option('--session <id>', 'of a ledger, only this session').conflicts('set'))
-    .addOption(
-      new Option('-k <number>', 'results of a search that count').argParser(wholeNumber(1)).default(5),
-    )
-    .addOption(
-      new Option('--max-schema-chars <number>', 'characters of schema a search may find')
-        .argParser(wholeNumber(1))
-        .default(16_000),
-    )
-    .addOption(
-      new Option('--limit <name=number>', 'bounds, for example recall=0.9,unused=0.6').argParser(readLimits),
-    )
-    .option('--json', 'one JSON object')
-    .addOption(ledgerOption())
+  addLedgerOptions(
+    tools
+      .command('eval')
+      .description('Measures what tool discovery was worth, in a ledger or over labelled queries.')
+      .addOption(new Option('--set <file>', 'labelled queries, JSON lines, instead of a ledger'))
+      .addOption(new Option('--catalogue <file>', 'the tools of the set, JSON lines'))
+      .addOption(new Option('--session <id>', 'of a ledger, only this session').conflicts('set'))
+      .addOption(
+        new Option('-k <number>', 'results of a search that count').argParser(wholeNumber(1)).default(5),
+      )
+      .addOption(
+        new Option('--max-schema-chars <number>', 'characters of schema a search may find')
+          .argParser(wholeNumber(1))
+          .default(16_000),
+      )
+      .addOption(
+        new Option('--limit <name=number>', 'bounds, for example recall=0.9,unused=0.6').argParser(
+          readLimits,
+        ),
+      )
+      .option('--json', 'one JSON object'),
+  )
     .addHelpText('after', EXAMPLES)
     .action((options: EvalOptions) => evaluate(cli, options));
 }
@@ -129,7 +133,10 @@ async function ofLedger(options: EvalOptions): Promise<Evaluated> {
     for (const id of ids) {
       const records = await runtime.sessions.read(id);
       if (records.length === 0) {
-        throw new SwarmError('unknown-session', `no session ${id} is in the ledger ${options.ledger}`);
+        throw new SwarmError(
+          'unknown-session',
+          `no session ${id} is in the ledger ${shownPlace(options.ledger)}`,
+        );
       }
       all.push(...measuresOf(records));
     }

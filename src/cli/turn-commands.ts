@@ -3,7 +3,7 @@ import type { RecoveryReport } from '../ledger/recovery.ts';
 import { count } from './amounts.ts';
 import type { Cli } from './cli.ts';
 import { jsonText } from './json-text.ts';
-import { type LedgerOptions, ledgerHint, ledgerOption, withRuntime } from './ledger-option.ts';
+import { addLedgerOptions, type LedgerOptions, ledgerHint, withRuntime } from './ledger-option.ts';
 import { type Line, span, textLine } from './line.ts';
 
 interface ReasonOptions extends LedgerOptions {
@@ -54,36 +54,39 @@ export function addTurnCommands(program: Command, cli: Cli): void {
 
 /** Those for a turn at work. */
 function addTellingCommands(program: Command, cli: Cli): void {
-  program
-    .command('steer')
-    .summary('give a turn at work a text')
-    .description('Gives the turn that is at work in a session a text.')
-    .argument('<session>', 'session')
-    .argument('<text>', 'what to tell the model')
-    .addOption(ledgerOption())
+  addLedgerOptions(
+    program
+      .command('steer')
+      .summary('give a turn at work a text')
+      .description('Gives the turn that is at work in a session a text.')
+      .argument('<session>', 'session')
+      .argument('<text>', 'what to tell the model'),
+  )
     .addHelpText('after', STEER_EXAMPLES)
     .action(async (session: string, text: string, options: LedgerOptions) => {
       await withRuntime(options, ({ runtime }) => runtime.sessions.steer(session, text));
       await cli.out.say(`accepted by ${session}`);
     });
-  program
-    .command('cancel')
-    .summary('stop a turn at work')
-    .description('Stops the turn that is at work in a session.')
-    .argument('<session>', 'session')
-    .option('--reason <text>', 'why', 'cancelled from the command line')
-    .addOption(ledgerOption())
+  addLedgerOptions(
+    program
+      .command('cancel')
+      .summary('stop a turn at work')
+      .description('Stops the turn that is at work in a session.')
+      .argument('<session>', 'session')
+      .option('--reason <text>', 'why', 'cancelled from the command line'),
+  )
     .addHelpText('after', CANCEL_EXAMPLES)
     .action(async (session: string, options: ReasonOptions) => {
       await withRuntime(options, ({ runtime }) => runtime.sessions.cancel(session, options.reason));
       await cli.out.say(`cancelled: ${session}`);
     });
-  program
-    .command('pause')
-    .summary('leave a turn at work open after its step')
-    .description('Pauses the turn that is at work in a session once its step and the calls of it are done.')
-    .argument('<session>', 'session')
-    .addOption(ledgerOption())
+  addLedgerOptions(
+    program
+      .command('pause')
+      .summary('leave a turn at work open after its step')
+      .description('Pauses the turn that is at work in a session once its step and the calls of it are done.')
+      .argument('<session>', 'session'),
+  )
     .addHelpText('after', PAUSE_EXAMPLES)
     .action(async (session: string, options: LedgerOptions) => {
       await withRuntime(options, ({ runtime }) => runtime.sessions.pause(session));
@@ -93,25 +96,27 @@ function addTellingCommands(program: Command, cli: Cli): void {
 
 /** Those for a turn that nobody is at work on. */
 function addLeftCommands(program: Command, cli: Cli): void {
-  program
-    .command('abandon')
-    .summary('give up an open turn')
-    .description('Closes the open turn of a session as interrupted.')
-    .argument('<session>', 'session')
-    .option('--reason <text>', 'why', 'abandoned from the command line')
-    .addOption(ledgerOption())
+  addLedgerOptions(
+    program
+      .command('abandon')
+      .summary('give up an open turn')
+      .description('Closes the open turn of a session as interrupted.')
+      .argument('<session>', 'session')
+      .option('--reason <text>', 'why', 'abandoned from the command line'),
+  )
     .addHelpText('after', ABANDON_EXAMPLES)
     .action(async (session: string, options: ReasonOptions) => {
       await withRuntime(options, ({ runtime }) => runtime.abandon(session, options.reason ?? 'abandoned'));
       await cli.out.say(`abandoned: ${session}`);
     });
-  program
-    .command('recover')
-    .summary('tell what a crash left open')
-    .description('Tells which turns stand open, and what of them is certain.')
-    .argument('[session]', 'only this session')
-    .option('--json', 'one JSON object a line')
-    .addOption(ledgerOption())
+  addLedgerOptions(
+    program
+      .command('recover')
+      .summary('tell what a crash left open')
+      .description('Tells which turns stand open, and what of them is certain.')
+      .argument('[session]', 'only this session')
+      .option('--json', 'one JSON object a line'),
+  )
     .addHelpText('after', RECOVER_EXAMPLES)
     .action((session: string | undefined, options: LedgerOptions & { json?: boolean }) =>
       recover(cli, session, options),

@@ -70,9 +70,9 @@ class NatsPool implements WorkPool {
     return storeTurn(this.#client, { subject, turn: turn.data, messageId: `${subject}:${run.run}` });
   }
 
-  async wake(wake: QueuedWake): Promise<void> {
+  async wake({ pool = this.name, ...wake }: QueuedWake): Promise<void> {
     const entry = queuedWakeSchema.parse({ v: 1, kind: 'wake', ...wake });
-    const subject = this.#subjects.wake(this.name, wake.session, wake.cause);
+    const subject = this.#subjects.wake(pool, wake.session, wake.cause);
     await this.#client.connected(AbortSignal.timeout(NATS_LIMITS.requestMs));
     const answer = readJson(
       (await this.#client.request(subject, Buffer.from(JSON.stringify(entry), 'utf8'))).data,

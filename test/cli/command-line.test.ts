@@ -33,7 +33,7 @@ describe('help', SLOW, () => {
     const { code, stdout } = await place.run(['--help']);
     expect(code).toBe(0);
     for (const name of COMMANDS) expect(stdout).toContain(` ${name.split(' ')[0]} `);
-    expect(stdout).toContain('--ledger PATH, else SWARMWRIGHT_LEDGER, else ./swarmwright.db');
+    expect(stdout).toContain('--ledger PLACE, else SWARMWRIGHT_LEDGER, else ./swarmwright.db');
   });
 
   it('names the version of the package', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { findSleepers } from '../../src/agent/find-sleepers.ts';
-import type { QueuedWake } from '../../src/agent/work-pool.ts';
+import type { QueuedWake, WorkPool } from '../../src/agent/work-pool.ts';
 import { natsPool } from '../../src/nats/nats-pool.ts';
 import { createRuntime } from '../../src/runtime.ts';
 import { createGate } from '../../src/testing/gate.ts';
@@ -97,6 +97,54 @@ describe.skipIf(isNatsMissing())('people and children on other workers', () => {
     await runtime.approvals.decide(request?.id ?? '', { decision: 'approve' });
     expect(await steering).toMatchObject({ delivered: true });
     expect(await run.result).toMatchObject({ status: 'completed', text: 'lead done' });
+  });
+
+  test('a decision reaches the workers that have the turn, whichever pool its runtime gives runs to', async () => {
+    const { runtime, ns, agents } = await poolWorld(
+      server,
+      ({ messages }) =>
+        messages.some(({ role }) => role === 'tool')
+          ? reply().text('paid')
+          : reply().call('pay', { id: 'a' }),
+      (baseURL) => chain(baseURL, ['payer'], { needsApproval: true }),
+    );
+    const elsewhere = natsPool({ connection: server.url, ns, pool: 'elsewhere' });
+    onTestFinished(() => elsewhere.close());
+    const wakes: (string | undefined)[] = [];
+    const pool: WorkPool = {
+      name: elsewhere.name,
+      submit: (run) => elsewhere.submit(run),
+      async wake(wake) {
+        wakes.push(wake.pool);
+        await elsewhere.wake(wake);
+      },
+      close: () => elsewhere.close(),
+    };
+    await using third = createRuntime({ ledger: openLedgerOn(server, { ns }), agents, pool });
+    const run = runtime.run('payer', 'Go.');
+    await expect.poll(() => third.approvals.pending({ sessionId: run.sessionId }), WITHIN).toHaveLength(1);
+    await third.approvals.decide(`${run.sessionId}.1.1.0.ask`, { decision: 'approve' });
+    expect(await run.result).toMatchObject({ status: 'completed', text: 'paid' });
+    expect(wakes.filter((name) => name !== 'default')).toEqual([]);
+    expect(await queueOf(server, ns)).toEqual([]);
+  });
+
+  test('a runtime without a pool says which workers have a turn that sleeps', async () => {
+    const { runtime, ns } = await poolWorld(
+      server,
+      () => reply().call('pay', { id: 'a' }),
+      (baseURL) => chain(baseURL, ['payer'], { needsApproval: true }),
+    );
+    await using third = createRuntime({ ledger: openLedgerOn(server, { ns }) });
+    const run = runtime.run('payer', 'Go.', { onApproval: 'pause' });
+    await run.result;
+    const isOwned = async () => (await runtime.sessions.list())[0]?.owned;
+    await expect.poll(isOwned, WITHIN).toBe(false);
+    const cancelled = third.sessions.cancel(run.sessionId, 'enough');
+    await expect(cancelled).rejects.toMatchObject({
+      code: 'turn-not-open',
+      message: expect.stringContaining('workers of the pool default'),
+    });
   });
 
   test('T27 a cancelled run ends its child wherever it is', async () => {
