@@ -5,6 +5,7 @@ export class ChildPlaces {
   readonly #fanOut: number;
   readonly #open: string[] = [];
   readonly #begin = new Map<string, () => Promise<void>>();
+  #move: { readonly of: string; readonly isComing: Promise<boolean> } | undefined;
 
   constructor(fanOut: number) {
     this.#fanOut = fanOut;
@@ -20,11 +21,29 @@ export class ChildPlaces {
     return this.#open.length < this.#fanOut;
   }
 
-  /** Takes a place. `begin` is called when it is the child's turn, and may be called for one that has begun. */
-  async take(child: string, begin: () => Promise<void>): Promise<void> {
+  /**
+   * Takes a place, or waits for one: false. `begin` is called when it is the child's turn, and may be called for one that
+   * has begun.
+   */
+  async take(child: string, begin: () => Promise<void>): Promise<boolean> {
     if (!this.#open.includes(child)) this.#open.push(child);
     this.#begin.set(child, begin);
-    if (this.#open.indexOf(child) < this.#fanOut) await begin();
+    if (this.#open.indexOf(child) >= this.#fanOut) return false;
+    await begin();
+    return true;
+  }
+
+  /**
+   * Whether one of those at work has ended, so that its place is the next one's. All who wait ask at once, and look only
+   * once.
+   */
+  isMoving(hasEnded: (child: string) => Promise<boolean>): Promise<boolean> {
+    const atWork = this.#open.slice(0, this.#fanOut);
+    const of = atWork.join();
+    if (this.#move?.of === of) return this.#move.isComing;
+    const isComing = Promise.all(atWork.map(hasEnded)).then((ended) => ended.includes(true));
+    this.#move = { of, isComing };
+    return isComing;
   }
 
   /** A child has its result: the next one may begin. */

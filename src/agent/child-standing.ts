@@ -39,6 +39,14 @@ export function openPlacedChildren(children: TurnFacts['children']): readonly st
     .map(({ intended }) => intended.data.child);
 }
 
+/** Those of them that may be at work: the others wait until one of these has its result. */
+export function placedChildrenInPlace(children: TurnFacts['children']): readonly string[] {
+  const open = openPlacedChildren(children);
+  // What holds for a child below its parent holds for the parent: all of them are told the same.
+  const { fanOut } = children.get(open[0] ?? '')?.intended.data.grant?.bounds ?? {};
+  return open.slice(0, fanOut);
+}
+
 /** The turn that is open in a session, or in the one it handed over to. @throws SwarmError of the ledger */
 export async function openTurnOf(ledger: Ledger, session: string): Promise<TurnFacts | undefined> {
   for (let at: string | undefined = session; at !== undefined; ) {
@@ -59,7 +67,7 @@ export async function hasChildNews(ledger: Ledger, session: string): Promise<boo
   if (turn === undefined) return false;
   // Whoever had it may have died on the way to its pause.
   if (!turn.paused) return true;
-  const children = openPlacedChildren(turn.children);
+  const children = placedChildrenInPlace(turn.children);
   const standings = await Promise.all(children.map((child) => standingOfChild(ledger, child)));
   if (standings.some(({ type }) => type === 'ended')) return true;
   const records = await ledger.read(turn.opened.session);

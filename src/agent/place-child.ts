@@ -97,7 +97,11 @@ export async function lookAfter(placed: PlacedChild): Promise<PlacedAnswer> {
   const standing = await standingOfChild(ledger, sessionId);
   if (standing.type === 'ended') return { type: 'ended', end: await endOf(placed, standing) };
   if (ctx.signal.aborted && scope.turn.stop.cause?.type !== 'detached') return stopPlaced(placed);
-  await scope.places.take(sessionId, () => begin(placed));
+  if (!(await scope.places.take(sessionId, () => begin(placed)))) {
+    const hasEnded = async (child: string) => (await standingOfChild(ledger, child)).type === 'ended';
+    // While nobody leaves a place, the turn waits for whatever those wait for that have one.
+    return { type: 'open', reason: (await scope.places.isMoving(hasEnded)) ? 'children' : 'approval' };
+  }
   if (standing.type !== 'paused') return { type: 'open', reason: 'children' };
   const { resumedBy } = scope.request.run.unit ?? {};
   if (resumedBy === undefined) return { type: 'open', reason: standing.reason };
@@ -106,10 +110,19 @@ export async function lookAfter(placed: PlacedChild): Promise<PlacedAnswer> {
   return { type: 'open', reason: 'children' };
 }
 
-/** A child without a record is asked for: the entry of the queue may never have been written, or be lost. */
+/** Why a child is asked for that has no record: one entry waits for it, whoever asks. */
+export const INTENDED = 'intended';
+
+/**
+ * A child without a record is asked for: the entry of the queue may never have been written, or be lost. Where the pool
+ * takes nothing now, the child is asked for by whoever looks for what was intended and never begun.
+ */
 async function begin(placed: PlacedChild): Promise<void> {
   const { ledger } = placed.scope.session.parts;
-  if ((await ledger.head(placed.sessionId)) === undefined) await wake(placed, 'intended');
+  if ((await ledger.head(placed.sessionId)) !== undefined) return;
+  await wake(placed, INTENDED).catch((error: unknown) => {
+    if (!isSwarmError(error)) throw error;
+  });
 }
 
 async function wake(
@@ -198,8 +211,8 @@ async function stopElsewhere({ scope, sessionId: session }: PlacedChild, signal:
   try {
     await postToOwner({ clock, ids }, ledger, word);
   } catch (error) {
-    // It left, or is between two turns: what it left is looked at again.
-    if (!isSwarmError(error, 'turn-not-open')) throw error;
+    // It left, is between two turns, has no record yet, or does not answer: what there is by then is looked at again.
+    if (!isSwarmError(error) || error.code === 'ledger-closed') throw error;
     await sleep(clock, OWNED_MS, signal);
     return;
   }

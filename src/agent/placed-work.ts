@@ -18,6 +18,7 @@ import type { RunResult } from './run-result.ts';
 import type { RuntimeCore } from './runtime-core.ts';
 import type { SessionParts } from './session-parts.ts';
 import { tallyTree } from './tally-tree.ts';
+import { whenUnwanted } from './wanted-child.ts';
 
 /** What the facts of a parent say of a child that any worker may have. */
 export interface PlacedTask {
@@ -71,6 +72,8 @@ export interface PlacedOrder {
   readonly decisions: Readonly<Record<string, IndeterminateDecision>>;
   /** It is taken up to be ended. */
   readonly stop: { readonly reason: string } | undefined;
+  /** Whether its parent waits for it still. */
+  isWanted(): Promise<boolean>;
 }
 
 /**
@@ -170,15 +173,21 @@ function requestOf(
   };
 }
 
-/** What ends the child from outside: whoever wants it ended, or the clock. */
-function createStop(clock: Clock, wallMs: number | undefined, { stop }: PlacedOrder) {
+/** Why a child ends whose parent has ended. */
+export const UNWANTED = 'its parent has ended';
+
+/** What ends the child from outside: whoever wants it ended, the end of its parent, or the clock. */
+function createStop(clock: Clock, wallMs: number | undefined, { stop, isWanted }: PlacedOrder) {
   const controller = new AbortController();
+  const over = new AbortController();
   let cause: StopCause | undefined;
   const end = (why: StopCause) => {
     cause ??= why;
     controller.abort();
   };
   if (stop !== undefined) end({ type: 'cancelled', reason: stop.reason });
+  const tell = () => end({ type: 'cancelled', reason: UNWANTED });
+  void whenUnwanted(clock, over.signal, { isWanted, tell });
   const failure = {
     kind: BUDGET_FAILURE.wallMs,
     message: `the wall clock budget of ${wallMs ?? 0} ms is used up`,
@@ -190,7 +199,10 @@ function createStop(clock: Clock, wallMs: number | undefined, { stop }: PlacedOr
   return {
     signal: controller.signal,
     cause: (): StopCause => cause ?? { type: 'interrupted', reason: 'it was stopped' },
-    dispose: () => clock.clearTimeout(timer),
+    dispose() {
+      over.abort();
+      clock.clearTimeout(timer);
+    },
   };
 }
 
