@@ -77,7 +77,8 @@ export interface RunBudget {
   noteUsage(usage: Usage): void;
   /**
    * Takes out one of `of` equal parts of what is left, of what the tree may have as well: whoever gets it needs to ask
-   * nobody, and nothing is spent twice.
+   * nobody, and nothing is spent twice. One part is that of whoever gives them. Where there are fewer steps, tool calls
+   * or handoffs than parts, who comes first gets one of them: a share of none is of no use to anybody.
    */
   share(of: number, tree: { readonly agents: number; readonly handoffs: number }): BudgetShare;
   /** Keeps out of reach what was given away in an earlier process and is not used up. */
@@ -191,7 +192,8 @@ class CountedBudget implements RunBudget {
     const share = {
       budget: this.#partOfBounds(of),
       agents: partOf(tree.agents - agents, of),
-      handoffs: partOf(tree.handoffs - handoffs, of),
+      // Who gives hands over only when all others have ended, and has by then what they left.
+      handoffs: atLeastOne(tree.handoffs - handoffs, Math.max(1, of - 1), 0),
     };
     this.setAside(share);
     return share;
@@ -247,8 +249,7 @@ class CountedBudget implements RunBudget {
     for (const name of DIVIDED) {
       const limit = this.#bounds[name];
       if (limit === undefined || !Number.isFinite(limit)) continue;
-      const left = limit - this.#used[name];
-      parts[name] = name === 'costUsd' ? Math.max(0, left) / of : partOf(left, of);
+      parts[name] = partOfBound[name](limit - this.#used[name], of);
     }
     const { wallMs } = this.#bounds;
     // Time passes for all of them at once.
@@ -263,6 +264,19 @@ const DIVIDED = ['steps', 'toolCalls', 'tokens', 'costUsd'] as const;
 function partOf(left: number, of: number): number {
   return Math.max(0, Math.floor(left / of));
 }
+
+/** One of the parts, or one thing where that is less and `kept` of them stay behind. */
+function atLeastOne(left: number, of: number, kept: number): number {
+  return Math.max(partOf(left, of), left > kept ? 1 : 0);
+}
+
+/** Who gives steps away keeps one of them, to end with. */
+const partOfBound: Readonly<Record<(typeof DIVIDED)[number], (left: number, of: number) => number>> = {
+  steps: (left, of) => atLeastOne(left, of, 1),
+  toolCalls: (left, of) => atLeastOne(left, of, 0),
+  tokens: partOf,
+  costUsd: (left, of) => Math.max(0, left) / of,
+};
 
 /** @throws SwarmError 'invalid-limit' */
 function checkBudget(options: BudgetOptions): void {
