@@ -138,6 +138,8 @@ async function acceptText(
 ): Promise<void> {
   const turn = facts.openTurn;
   if (turn === undefined || facts.opened?.data.kind === 'graph') throw notAtWork(session);
+  // The same word once more.
+  if (turn.steering.some(({ data }) => data.id === id)) return;
   if (turn.steering.length >= maxWaiting) {
     throw new SwarmError('mailbox-full', `${maxWaiting} texts wait in ${turn.turnId}`);
   }

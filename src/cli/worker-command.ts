@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { DeadTurn } from '../nats/worker.ts';
 import type { Cli } from './cli.ts';
 import { loadDefinitions } from './load-target.ts';
@@ -17,6 +17,7 @@ interface WorkerCommandOptions extends NatsCommandOptions {
   readonly concurrency: number;
   readonly lease: number;
   readonly drain: number;
+  readonly approvals: 'off' | 'decide' | 'edit';
 }
 
 const LOCAL = 'nats://127.0.0.1:4222';
@@ -27,9 +28,10 @@ Examples:
   $ swarmwright worker agents.ts --pool reviews --concurrency 8
 
 FILE is a module that exports agents, swarms or graphs; a turn names one of them. The ledger is the one on the server:
-\`swarmwright nats init --ledger\` makes its streams. Events of all workers are published there. SIGTERM, or Ctrl-C,
-takes no more turns and lets those under way end, for as long as --drain says; a second one leaves at once. What did not
-end is taken up by other workers.`;
+\`swarmwright nats init --ledger\` makes its streams. Events of all workers are published there, and "swarmwright nats
+send" reaches every turn of theirs: who may send what is up to the permissions of the server. SIGTERM, or Ctrl-C, takes
+no more turns and lets those under way end, for as long as --drain says; a second one leaves at once. What did not end
+is taken up by other workers.`;
 
 /** Adds `worker FILE`. */
 export function addWorkerCommand(program: Command, cli: Cli): void {
@@ -50,6 +52,11 @@ export function addWorkerCommand(program: Command, cli: Cli): void {
       wholeNumber(0, 86_400),
       30,
     )
+    .addOption(
+      new Option('--approvals <mode>', 'whether "nats send" may decide them; edit: with other arguments too')
+        .choices(['off', 'decide', 'edit'])
+        .default('off'),
+    )
     .addHelpText('after', EXAMPLES)
     .action((file: string, options: WorkerCommandOptions) => work(cli, file, options));
 }
@@ -66,6 +73,7 @@ async function work(cli: Cli, file: string, options: WorkerCommandOptions): Prom
   const { jetstreamLedger } = await import('../nats/jet-stream-ledger.ts');
   const { natsPool } = await import('../nats/nats-pool.ts');
   const { natsSink } = await import('../nats/nats-sink.ts');
+  const { serveCommands } = await import('../nats/serve-commands.ts');
   const { startWorker } = await import('../nats/worker.ts');
   const { createRuntime } = await import('../runtime.ts');
   await withNats(options, async (connection) => {
@@ -73,6 +81,9 @@ async function work(cli: Cli, file: string, options: WorkerCommandOptions): Prom
     // Every worker publishes the events of all, so that those of one that died come out too; the server keeps one each.
     const sinks = [natsSink({ connection, ns })];
     await using runtime = createRuntime({ ledger, agents, sinks, pool: natsPool({ connection, ns, pool }) });
+    // Of all workers one answers each: they share the ledger.
+    const answering = { connection, ns, runtime, ledger, approvals: options.approvals, group: 'workers' };
+    await using _commands = serveCommands(answering);
     const stop = stopSignal();
     const onDead = ({ reason, message, subject }: DeadTurn) =>
       void cli.err.say(`gave up ${subject}: ${reason}, ${message}`);

@@ -8,6 +8,7 @@ import type { Run } from '../agent/run.ts';
 import type { RunResult } from '../agent/run-result.ts';
 import type { AnyDefinition, RuntimeCore } from '../agent/runtime-core.ts';
 import { passOn, takeUpPlaced } from '../agent/take-up-placed.ts';
+import { type SessionWord, tellSession } from '../agent/tell-session.ts';
 import { failureOf } from '../agent/thrown-failure.ts';
 import type { QueuedRun, QueuedWake } from '../agent/work-pool.ts';
 import type { JsonObject } from '../ledger/content.ts';
@@ -31,6 +32,8 @@ export interface TurnWork {
   tell(run: RunName, result: RunResult<unknown>): Promise<Recorded>;
   /** Closes what is open of a session and below it, and tells nobody. @throws SwarmError as `runtime.abandon` */
   abandon(session: string, reason: string): Promise<void>;
+  /** Tells the turn of a session something, wherever it is, also where it sleeps. @throws SwarmError as `sessions.steer` */
+  say(word: SessionWord): Promise<void>;
   /** Whether a session that waits for children has something to do. @throws SwarmError of the ledger */
   hasChildNews(session: string): Promise<boolean>;
   /** Wakes what sleeps and has something to do: see {@link findSleepers}. @throws SwarmError of ledger and pool */
@@ -73,6 +76,7 @@ export function keepWork(runtime: object, core: RuntimeCore): void {
     takeUp: (wake, discovery) => takeUpHere(core, wake, discovery),
     tell: (queued, result) => tellHere(core, queued, result),
     abandon: (session, reason) => abandonTree(core, session, reason),
+    say: (word) => tellSession(core, word),
     hasChildNews: async (session) => hasChildNews(await core.ledger, session),
     wakeSleepers: () => wakeSleepers(core),
     passOn: (session) => passOn(core, session),

@@ -1,6 +1,7 @@
 import { postToOwner } from '../agent/approvals.ts';
 import type { Clock } from '../clock.ts';
 import { SwarmError } from '../errors.ts';
+import { workOf } from '../graph/turn-work.ts';
 import { randomIds } from '../ids.ts';
 import type { JsonObject } from '../ledger/content.ts';
 import type { Ledger, SessionSummary } from '../ledger/ledger.ts';
@@ -203,14 +204,22 @@ function notAtWork(session: string): SwarmError {
   return new SwarmError('turn-not-open', `no turn of the session ${session} is at work`);
 }
 
-/** Leaves a message for the owner, durable before it acts; the same id is the same message. */
+/**
+ * Leaves a message for the owner, durable before it acts; the same id is the same message. A turn that sleeps has none:
+ * it is told by its facts, and workers of its pool go on with it.
+ */
 async function tellOwner(
-  { ledger, clock }: CommandGround,
+  { runtime, ledger, clock }: CommandGround,
   { sessionId, openTurn, owned }: SessionSummary,
   item: { readonly kind: 'steer' | 'cancel' | 'pause'; readonly id: string; readonly body: JsonObject },
 ): Promise<void> {
   const { kind, id, body } = item;
-  if (!owned || openTurn === undefined) throw notAtWork(sessionId);
+  if (openTurn === undefined) throw notAtWork(sessionId);
+  if (!owned) {
+    const work = workOf(runtime);
+    if (work === undefined) throw notAtWork(sessionId);
+    return work.say({ session: sessionId, kind, body: { ...body, id } });
+  }
   const ids = { ...randomIds, next: () => `nats-${id}` };
   await postToOwner({ clock, ids }, ledger, { session: sessionId, kind, body });
 }

@@ -64,6 +64,7 @@ export interface NatsSubscription {
 interface Listening {
   readonly subject: string;
   readonly take: (message: NatsMessage) => void;
+  readonly group: string | undefined;
   live: Subscription | undefined;
 }
 
@@ -203,8 +204,8 @@ export class NatsClient implements AsyncDisposable {
   }
 
   /** Listens from now on, also while it is not connected: what is published meanwhile is not heard. */
-  subscribe(subject: string, take: (message: NatsMessage) => void): NatsSubscription {
-    const listening: Listening = { subject, take, live: undefined };
+  subscribe(subject: string, take: (message: NatsMessage) => void, group?: string): NatsSubscription {
+    const listening: Listening = { subject, take, group, live: undefined };
     this.#listening.add(listening);
     if (this.#connection !== undefined) this.#listen(this.#connection, listening);
     return {
@@ -292,7 +293,9 @@ export class NatsClient implements AsyncDisposable {
   }
 
   #listen(connection: NatsConnection, listening: Listening): void {
-    listening.live = connection.subscribe(listening.subject, {
+    const { subject, group } = listening;
+    listening.live = connection.subscribe(subject, {
+      ...(group === undefined ? {} : { queue: group }),
       callback: (error, message) => {
         if (error === null) listening.take(messageFrom(message));
         else this.#change({ ...this.#state, message: messageOf(error) });

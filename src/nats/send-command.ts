@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { isSwarmError, SwarmError } from '../errors.ts';
 import { randomIds } from '../ids.ts';
 import { NATS_LIMITS } from '../limits.ts';
@@ -50,10 +51,8 @@ export async function sendCommand<V extends CommandVerb>(
   const body = { id: randomIds.next('inbox'), ...options.body };
   const checked = COMMAND_BODIES[verb].safeParse(body);
   if (!checked.success) {
-    throw new SwarmError(
-      'invalid-input',
-      `the command cannot be sent: ${checked.error.issues[0]?.message ?? ''}`,
-    );
+    const wrong = z.prettifyError(checked.error).replaceAll(/\s+/g, ' ');
+    throw new SwarmError('invalid-input', `the command cannot be sent: ${wrong}`);
   }
   const { client, isOwn } = openConnection(options.connection);
   try {
@@ -63,7 +62,10 @@ export async function sendCommand<V extends CommandVerb>(
       .request(subject, encodeMessage(body), { timeoutMs })
       .catch((error: unknown) => {
         if (!isSwarmError(error, 'nats-unavailable')) throw error;
-        throw new SwarmError('nats-unavailable', `nobody answered ${verb} for ${session}`, { cause: error });
+        const who =
+          'workers, and programs that call serveCommands(), answer for the sessions of their ledger';
+        const message = `nobody answered ${verb} for ${session}: ${who}`;
+        throw new SwarmError('nats-unavailable', message, { cause: error });
       });
     const reply = commandReplySchema.safeParse(readJson(answer.data));
     if (!reply.success) throw new SwarmError('nats-unavailable', 'the answer to the command is none');

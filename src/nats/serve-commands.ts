@@ -23,6 +23,8 @@ export interface ServeCommandsOptions extends SubjectOptions {
    * asked for. `edit`: also with others in their place. Default `off`.
    */
   readonly approvals?: 'off' | 'decide' | 'edit';
+  /** Of all services of a group one carries out each command. For processes that share a ledger. Default: all answer. */
+  readonly group?: string;
 }
 
 const OPTIONS: OptionNames<ServeCommandsOptions> = {
@@ -32,6 +34,7 @@ const OPTIONS: OptionNames<ServeCommandsOptions> = {
   runtime: true,
   ledger: true,
   approvals: true,
+  group: true,
 };
 
 /** A service that answers commands until it is closed. */
@@ -57,7 +60,7 @@ export function serveCommands(options: ServeCommandsOptions): CommandService {
   const { client, isOwn } = openConnection(options.connection);
   const service = new Service(options);
   const subscriptions = COMMAND_VERBS.map((verb) =>
-    client.subscribe(service.subjects.commands(verb), (message) => void service.take(message)),
+    client.subscribe(service.subjects.commands(verb), (message) => void service.take(message), options.group),
   );
   const close = async () => {
     for (const subscription of subscriptions) subscription.close();
@@ -191,6 +194,9 @@ class Service {
 
   #assertDecides(): void {
     if (this.#approvals !== 'off') return;
-    throw new SwarmError('command-disabled', 'approvals are not decided from elsewhere here');
+    throw new SwarmError(
+      'command-disabled',
+      'approvals are not decided from elsewhere here: `approvals` of serveCommands(), or --approvals of a worker',
+    );
   }
 }
