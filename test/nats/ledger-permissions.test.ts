@@ -73,6 +73,23 @@ describe.skipIf(isNatsMissing())('a ledger under the users of nats.conf', () => 
     await expect.poll(() => worker.counts(), { timeout: 20_000 }).toMatchObject({ dead: 1 });
   });
 
+  it('NB-10 a worker hears what is passed on of a session, and can pass nothing on itself', async () => {
+    const connection = connectNats(server.urlOf('worker'));
+    onTestFinished(() => connection.close());
+    const ledger = await jetstreamLedger({ connection });
+    onTestFinished(() => ledger.close());
+    const passed = Promise.withResolvers<string>();
+    connection.subscribe('swm.v1.default.rec.s-rec', ({ header }) =>
+      passed.resolve(header('Nats-Subject') ?? ''),
+    );
+    await ledger.acquire(rootSession('s-rec'));
+    expect(await passed.promise).toBe('swm.v1.default.led.s-rec');
+    expect(connection.state.message).toBeUndefined();
+    connection.publish('swm.v1.default.rec.s-rec', new Uint8Array());
+    await connection.flush();
+    await expect.poll(() => connection.state.message).toContain('Permissions Violation');
+  });
+
   it.each(['observer', 'operator', 'approver'])('NB-10 an %s cannot open a ledger', async (user) => {
     const opening = jetstreamLedger({ connection: server.urlOf(user) });
     await expect(opening).rejects.toMatchObject({ code: expect.stringMatching(/^nats-/) });
