@@ -309,10 +309,23 @@ export const HOOK_ROWS: readonly HookRow[] = Object.freeze([
   ...GRAPH_ROWS,
 ]);
 
-const keyOf = (machine: MachineKind, from: string, event: string, to: string) =>
-  `${machine} ${from} ${event} ${to}`;
+/** Hooks of an event by the state it was taken in, and then the next one. */
+type HooksOfEvent = Map<string, Map<string, ObserverHookName>>;
 
-const HOOK_OF = new Map(HOOK_ROWS.map((row) => [keyOf(row.machine, row.from, row.event, row.to), row.hook]));
+/** By machine and event. Looked up name by name: to join them for each transition costs more than to find it. */
+const HOOKS = new Map<MachineKind, Map<string, HooksOfEvent>>();
+for (const { machine, event, from, to, hook } of HOOK_ROWS) {
+  const ofEvent = placed(placed(HOOKS, machine), event);
+  placed(ofEvent, from).set(to, hook);
+}
+
+/** The map in that place of another one, made if there is none. */
+function placed<K, Inner extends Map<string, unknown>>(outer: Map<K, Inner>, key: K): Inner {
+  // An empty map is one of anything.
+  const inner = outer.get(key) ?? (new Map() as Inner);
+  outer.set(key, inner);
+  return inner;
+}
 
 /** The hook of one transition, or `undefined` where nobody is told. */
 export function hookFor(
@@ -321,6 +334,7 @@ export function hookFor(
   event: string,
   to: string,
 ): ObserverHookName | undefined {
-  const exact = HOOK_OF.get(keyOf(machine, from, event, to));
-  return exact !== undefined || from === to ? exact : HOOK_OF.get(keyOf(machine, '*', event, to));
+  const ofEvent = HOOKS.get(machine)?.get(event);
+  const exact = ofEvent?.get(from)?.get(to);
+  return exact !== undefined || from === to ? exact : ofEvent?.get('*')?.get(to);
 }

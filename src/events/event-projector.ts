@@ -147,8 +147,8 @@ function cutText(text: string): string {
 }
 
 function digestOf(value: JsonValue): Digest {
-  const bytes = Buffer.from(typeof value === 'string' ? value : canonicalJson(value), 'utf8');
-  return { bytes: bytes.length, sha256: hash('sha256', bytes) };
+  const text = typeof value === 'string' ? value : canonicalJson(value);
+  return { bytes: Buffer.byteLength(text, 'utf8'), sha256: hash('sha256', text) };
 }
 
 function sizeOf(event: RunEvent): number {

@@ -59,12 +59,13 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
     const ranges = find(input, 0);
     return ranges.length === 0 ? input : maskBetween(input, merged(ranges), 0, input.length);
   };
+  const key = rememberedKeys(text);
   const longest = Math.max(MAX_HEAD_CHARS, ...secrets.map((secret) => secret.length));
   return {
     text,
     // The walk keeps the shape: objects stay objects, arrays arrays, strings strings.
     value: <T extends JsonValue>(value: T, onMasked?: (pointer: string) => void) =>
-      redactValue(value, { text, onMasked }) as T,
+      redactValue(value, { text, key, onMasked }) as T,
     stream: () => createStream(find, longest),
   };
 }
@@ -202,6 +203,7 @@ function createStream(find: (text: string, from: number) => SecretRange[], carry
 
 interface Walk {
   readonly text: (text: string) => string;
+  readonly key: (name: string) => ShownKey;
   readonly onMasked: ((pointer: string) => void) | undefined;
 }
 
@@ -216,17 +218,25 @@ function redactValue(value: JsonValue, walk: Walk, place?: Place): JsonValue {
   if (typeof value === 'string') return noted(value, walk.text(value), walk, place);
   if (typeof value !== 'object' || value === null) return value;
   if ((place?.depth ?? 0) >= MAX_DEPTH) return noted(value, MASK, walk, place);
-  if (isList(value)) return value.map((item, index) => redactValue(item, walk, inside(place, String(index))));
+  if (isList(value)) return value.map((item, index) => redactItem(item, walk, place, String(index)));
   const copy: Record<string, JsonValue> = {};
   for (const [key, item] of Object.entries(value)) {
-    const at = inside(place, key);
-    const isSecret = isSecretKey(key) && typeof item === 'string' && item !== '';
-    const shown = isSecret ? noted(item, MASK, walk, at) : redactValue(item, walk, at);
+    const { shownAs, isSecret } = walk.key(key);
+    const isMasked = isSecret && typeof item === 'string' && item !== '';
+    const shown = isMasked ? noted(item, MASK, walk, inside(place, key)) : redactItem(item, walk, place, key);
     // Assigning to this one name would set the prototype instead.
     if (key === '__proto__') Object.defineProperty(copy, key, { ...PLAIN_PROPERTY, value: shown });
-    else copy[walk.text(key)] = shown;
+    else copy[shownAs] = shown;
   }
   return copy;
+}
+
+/** Most items are plain: where they lie is written down only for those that are not. */
+function redactItem(item: JsonValue, walk: Walk, above: Place | undefined, key: string): JsonValue {
+  if (typeof item === 'object' && item !== null) return redactValue(item, walk, inside(above, key));
+  if (typeof item !== 'string') return item;
+  const shown = walk.text(item);
+  return shown === item ? item : noted(item, shown, walk, inside(above, key));
 }
 
 const PLAIN_PROPERTY = { enumerable: true, configurable: true, writable: true };
@@ -235,17 +245,29 @@ function isList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value);
 }
 
-/** Keys seen before and what they are; those of events are few, those of foreign data are cut off at a bound. */
-const KNOWN_KEYS = new Map<string, boolean>();
-const MAX_KNOWN_KEYS = 1_000;
+/** What becomes of a key, and of a text under it. */
+interface ShownKey {
+  readonly shownAs: string;
+  readonly isSecret: boolean;
+}
 
-function isSecretKey(key: string): boolean {
-  if (key.length >= 40) return false;
-  const known = KNOWN_KEYS.get(key);
-  if (known !== undefined) return known;
-  const isSecret = SECRET_KEYS.has(key.toLowerCase().replaceAll(/[-_]/g, ''));
-  if (KNOWN_KEYS.size < MAX_KNOWN_KEYS) KNOWN_KEYS.set(key, isSecret);
-  return isSecret;
+/** Keys are remembered up to here: those of events are few, those of foreign data are cut off at a bound. */
+const MAX_KNOWN_KEYS = 1_000;
+const MAX_KNOWN_CHARS = 64;
+
+function rememberedKeys(text: (text: string) => string): (name: string) => ShownKey {
+  const known = new Map<string, ShownKey>();
+  return (name) => {
+    const before = known.get(name);
+    if (before !== undefined) return before;
+    const key = { shownAs: text(name), isSecret: isSecretKey(name) };
+    if (known.size < MAX_KNOWN_KEYS && name.length <= MAX_KNOWN_CHARS) known.set(name, key);
+    return key;
+  };
+}
+
+function isSecretKey(name: string): boolean {
+  return name.length < 40 && SECRET_KEYS.has(name.toLowerCase().replaceAll(/[-_]/g, ''));
 }
 
 function inside(above: Place | undefined, key: string): Place {

@@ -121,6 +121,7 @@ export class SharedReading {
     this.#gate.resolve();
     // All facts that are there come within this turn of the loop.
     await setImmediate();
+    if (!this.#isBehind) this.#gate = Promise.withResolvers();
     if (!this.#isBehind && this.#hasNews) this.#cut();
     this.#isMaking = false;
     this.#news();

@@ -186,7 +186,8 @@ export function buildRecord(
 ): TransitionRecord {
   const { from, to, event } = facts;
   const said = saidBy(event);
-  const meta: Record<string, MetaValue> = { ...said, ...contextMeta(kind, facts.context) };
+  const meta: Record<string, MetaValue> = { ...said };
+  collect(meta, facts.context, CONTEXT_META[kind]);
   if (facts.liveChildren !== undefined && facts.liveChildren > 0) meta['liveChildren'] = facts.liveChildren;
   const record: { -readonly [K in keyof TransitionRecord]: TransitionRecord[K] } = {
     v: 1,
@@ -213,9 +214,11 @@ export function buildRecord(
 
 /** Fields of an event that records carry; undefined where it has none. Events have few fields of many names. */
 function saidBy(event: object): Record<string, MetaValue> | undefined {
+  // Events are plain data, whose fields are looked up by name and checked by type.
+  const fields = event as { readonly [name: string]: unknown };
   let said: Record<string, MetaValue> | undefined;
-  for (const [name, value] of Object.entries(event)) {
-    const shown = SHOWN_OF_EVENTS.has(name) ? metaValue(value) : undefined;
+  for (const name of Object.keys(fields)) {
+    const shown = SHOWN_OF_EVENTS.has(name) ? metaValue(fields[name]) : undefined;
     if (shown === undefined) continue;
     said ??= {};
     said[name] = shown;
