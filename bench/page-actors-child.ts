@@ -30,7 +30,7 @@ const agent = defineAgent({
 const inspector = page();
 const runtime = createRuntime({ inspect: inspector });
 
-await showAndMeasure(await inspector.url, async (seen) => {
+showAndMeasure(await inspector.url, async (_: 'start', seen) => {
   for (let started = 0; started < Number(actors); started++) {
     runtime.run(agent, 'Go.');
     if (started % 20 === 0) await pause(20);

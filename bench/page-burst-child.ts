@@ -15,7 +15,10 @@ export interface BurstCost {
   readonly heldMb: number;
 }
 
-const [kind = '', count = '0'] = process.argv.slice(2);
+/** Transitions of machines, or records of a ledger. */
+export type BurstKind = 'moves' | 'facts';
+
+const [count = '0'] = process.argv.slice(2);
 /** Records between two turns of the event loop. */
 const BATCH = 100;
 
@@ -58,7 +61,7 @@ function usedMb(): number {
   return (heapUsed + external) / 1024 / 1024;
 }
 
-await showAndMeasure(await inspector.url, async (seen): Promise<BurstCost> => {
+showAndMeasure(await inspector.url, async (kind: BurstKind, seen): Promise<BurstCost> => {
   const burst = kind === 'facts' ? burstOfFacts : burstOfMoves;
   const before = usedMb();
   const delay = monitorEventLoopDelay({ resolution: 1 });

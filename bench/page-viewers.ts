@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { type Browser, browserPath, launchBrowser, type Page } from '../test/support/browser.ts';
+import { browserPath, type Browser as Chromium, launchBrowser, type Page } from '../test/support/browser.ts';
 
 // Those who look at a page: a reader of its stream, one that stops to read, and a browser.
 
@@ -85,7 +85,10 @@ export async function attachStalled(url: string): Promise<AsyncDisposable> {
 }
 
 /** A browser, or undefined where there is none. */
-export async function openBrowser(): Promise<Browser | undefined> {
+export type Browser = Chromium | undefined;
+
+/** Starts it where there is one. */
+export async function openBrowser(): Promise<Browser> {
   return browserPath === undefined ? undefined : launchBrowser(browserPath);
 }
 
@@ -109,7 +112,7 @@ const NOTES = `
 `;
 
 /** A tab that shows a page, and how long that took. */
-export async function openTab(browser: Browser, url: string): Promise<{ tab: Page; readyMs: number }> {
+export async function openTab(browser: Chromium, url: string): Promise<{ tab: Page; readyMs: number }> {
   const tab = await browser.newPage({ viewport: { width: 1440, height: 900 } });
   await tab.addInitScript(NOTES);
   await tab.goto(url);
