@@ -62,7 +62,7 @@ async function withDeadLetters(
   use: (letters: DeadLetters) => Promise<void>,
 ): Promise<void> {
   const { openDeadLetters } = await import('../nats/dead-letters.ts');
-  await withNats(options, (client) => use(openDeadLetters(client, { ns: options.ns })));
+  await withNats(options, 'operator', (client) => use(openDeadLetters(client, { ns: options.ns })));
 }
 
 async function list(cli: Cli, letters: DeadLetters, { json }: DeadLetterOptions): Promise<void> {

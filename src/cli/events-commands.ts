@@ -83,7 +83,7 @@ function readTime(text: string): Date {
 async function tail(cli: Cli, options: EventsOptions): Promise<void> {
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
-  await withNats(options, (client) =>
+  await withNats(options, 'observer', (client) =>
     show(cli, options, { ...filterOf(options), connection: client, from: 'new', signal: stop.signal }),
   );
 }
@@ -92,7 +92,7 @@ async function replay(cli: Cli, options: EventsOptions): Promise<void> {
   const { after, since } = options;
   const { createSubjects } = await import('../nats/subjects.ts');
   const { lastSequenceUnder } = await import('../nats/stored-events.ts');
-  await withNats(options, async (client) => {
+  await withNats(options, 'observer', async (client) => {
     const filter = filterOf(options);
     const signal = new AbortController().signal;
     const last = await lastSequenceUnder(client, createSubjects(filter).events(filter), signal);

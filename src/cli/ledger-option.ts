@@ -102,7 +102,7 @@ function withServer<T>(
   use: (parts: RuntimeUse) => Promise<T>,
 ): Promise<T> {
   const { allowInsecure = false, ns = NAMESPACE, pool, runsHere = false } = options;
-  return withNats({ nats: servers, allowInsecure }, async (connection) => {
+  return withNats({ nats: servers, allowInsecure }, 'worker', async (connection) => {
     const { jetstreamLedger } = await import('../nats/jet-stream-ledger.ts');
     const { natsPool } = await import('../nats/nats-pool.ts');
     const ledger = await jetstreamLedger({ connection, ns });

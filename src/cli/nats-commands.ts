@@ -21,6 +21,7 @@ interface InitOptions extends NatsCommandOptions {
   readonly dryRun?: boolean;
   readonly ledger?: boolean;
   readonly pool?: string;
+  readonly lease?: number;
   readonly replicas?: number;
   readonly eventDays?: number;
   readonly json?: boolean;
@@ -74,6 +75,11 @@ export function addNatsCommands(program: Command, cli: Cli): void {
     .option('--dry-run', 'only look')
     .option('--ledger', 'the streams of a ledger too')
     .option('--pool <name>', 'the queue of a pool of workers too')
+    .option(
+      '--lease <seconds>',
+      'silence after which turns of a worker go to others; default: 30',
+      wholeNumber(1, 3_600),
+    )
     .addOption(namespaceOption())
     .option('--replicas <number>', 'copies in a cluster; default: 1', wholeNumber(1))
     .option('--event-days <number>', 'days events are kept; default: 7', wholeNumber(1))
@@ -124,7 +130,8 @@ interface Sending {
 
 async function send(cli: Cli, { verb, session, body }: Sending, options: NatsCommandOptions): Promise<void> {
   const { sendCommand } = await import('../nats/send-command.ts');
-  const reply = await withNats(options, (connection) =>
+  const decides = verb === 'approve' || verb === 'deny';
+  const reply = await withNats(options, decides ? 'approver' : 'operator', (connection) =>
     // What the body lacks for its verb, the sender is told.
     sendCommand<Verb>({ connection, ns: options.ns, session, verb, body: body as never }),
   );
@@ -133,17 +140,18 @@ async function send(cli: Cli, { verb, session, body }: Sending, options: NatsCom
 }
 
 async function init(cli: Cli, options: InitOptions): Promise<void> {
-  const { dryRun = false, ledger = false, replicas, eventDays, pool, ns } = options;
+  const { dryRun = false, ledger = false, replicas, eventDays, pool, lease, ns } = options;
+  const leaseMs = lease === undefined ? undefined : lease * 1_000;
   const { provision } = await import('../nats/provision.ts');
   const { joinPool } = await import('../nats/pool-consumer.ts');
-  const [report, joined] = await withNats(options, async (client) => [
+  const [report, joined] = await withNats(options, 'provisioner', async (client) => [
     await provision(client, {
       dryRun,
       ledger,
       ...(replicas === undefined ? {} : { replicas }),
       ...(eventDays === undefined ? {} : { eventDays }),
     }),
-    pool === undefined || dryRun ? undefined : await joinPool(client, { pool, ns }),
+    pool === undefined || dryRun ? undefined : await joinPool(client, { pool, ns, leaseMs }),
   ]);
   if (options.json === true) await cli.out.write(`${jsonText({ ...report, pool: joined })}\n`);
   else await cli.out.lines([...reportLines(report), ...(joined === undefined ? [] : [poolLine(joined)])]);
@@ -191,7 +199,7 @@ async function status(cli: Cli, options: StatusOptions): Promise<void> {
   const { readJson } = await import('../nats/jet-stream-api.ts');
   const subjects = createSubjects({ ns: options.ns });
   let heard = 0;
-  await withNats(options, async (client) => {
+  const state = await withNats(options, 'observer', async (client) => {
     const subscription = client.subscribe(subjects.healths(), ({ subject, data }) => {
       const parsed = healthSchema.safeParse(readJson(data));
       if (!parsed.success) return;
@@ -203,8 +211,12 @@ async function status(cli: Cli, options: StatusOptions): Promise<void> {
     await client.flush();
     await new Promise((resolve) => setTimeout(resolve, options.seconds * 1_000));
     subscription.close();
+    return client.state;
   });
-  if (heard === 0 && options.json !== true) await cli.out.say('no publisher was heard');
+  if (heard > 0) return;
+  // One that may not listen hears of nobody.
+  if (state.message !== undefined) await cli.err.say(state.message);
+  if (options.json !== true) await cli.out.say('no publisher was heard');
 }
 
 type Health = import('zod').infer<typeof import('../nats/health.ts').healthSchema>;

@@ -1,4 +1,5 @@
 import { Option } from 'commander';
+import { isSwarmError, SwarmError } from '../errors.ts';
 import type { NatsClient } from '../nats/client.ts';
 
 /** Options of every command that talks to NATS. */
@@ -27,11 +28,35 @@ export function insecureOption(): Option {
 
 const CONNECT_MS = 5_000;
 
+/** Users of `nats.conf`: one for each thing that may be done. */
+export type NatsUser = 'provisioner' | 'worker' | 'observer' | 'operator' | 'approver';
+
 /**
- * Opens a connection for a command, and closes it.
- * @throws SwarmError 'nats-unavailable' where no server answers in time
+ * Opens a connection for a command, and closes it. `user` is who may do in `nats.conf` what it does.
+ * @throws SwarmError 'nats-unavailable' where no server answers in time, and what `use` throws; where the server refuses
+ * who signs in, it says who is to
  */
 export async function withNats<T>(
+  options: Omit<NatsCommandOptions, 'ns'>,
+  user: NatsUser,
+  use: (client: NatsClient) => Promise<T>,
+): Promise<T> {
+  try {
+    return await connect(options, use);
+  } catch (error) {
+    throw isSwarmError(error) && REFUSED.test(error.message) ? withAdvice(error, user) : error;
+  }
+}
+
+/** What a server says of a user it does not know, and of one who may not do that. */
+const REFUSED = /authorization violation|permissions violation/i;
+
+function withAdvice(error: SwarmError, user: NatsUser): SwarmError {
+  const advice = `nats://${user}:PASSWORD@HOST signs in as who may do this in nats.conf`;
+  return new SwarmError(error.code, `${error.message}; ${advice}`, { cause: error });
+}
+
+async function connect<T>(
   options: Omit<NatsCommandOptions, 'ns'>,
   use: (client: NatsClient) => Promise<T>,
 ): Promise<T> {

@@ -76,7 +76,7 @@ async function work(cli: Cli, file: string, options: WorkerCommandOptions): Prom
   const { serveCommands } = await import('../nats/serve-commands.ts');
   const { startWorker } = await import('../nats/worker.ts');
   const { createRuntime } = await import('../runtime.ts');
-  await withNats(options, async (connection) => {
+  await withNats(options, 'worker', async (connection) => {
     const ledger = await jetstreamLedger({ connection, ns, leaseMs });
     // Every worker publishes the events of all, so that those of one that died come out too; the server keeps one each.
     const sinks = [natsSink({ connection, ns })];
@@ -92,6 +92,7 @@ async function work(cli: Cli, file: string, options: WorkerCommandOptions): Prom
     const worker = await startWorker({ ...place, runtime, onDead, onFault });
     const names = Object.keys(agents).join(', ');
     await cli.out.write(`works on turns of ${names} in the pool ${pool}, ${concurrency} at once\n`);
+    if (worker.leaseMs !== leaseMs) await cli.err.say(leaseWords(worker.leaseMs, leaseMs));
     await stop.asked;
     await cli.err.say('takes no more turns; those under way end');
     const drained = worker.close({ drainMs: options.drain * 1_000 });
@@ -102,6 +103,12 @@ async function work(cli: Cli, file: string, options: WorkerCommandOptions): Prom
     await cli.out.write(`worked ${worked}, repeated ${repeated}, returned ${returned}, dead ${dead}\n`);
     stop.dispose();
   });
+}
+
+/** The queue is the same for all workers of a pool. */
+function leaseWords(ofPool: number, own: number): string {
+  const takeover = Math.max(ofPool, own) / 1_000;
+  return `the pool was made with a lease of ${ofPool / 1_000} s, this worker has ${own / 1_000} s: takeovers take ${takeover} s`;
 }
 
 /** SIGINT and SIGTERM: the first asks to stop, the second not to wait. */

@@ -80,7 +80,8 @@ export function resolveNatsOptions(options: NatsOptions | string): ResolvedNatsO
   if (far !== undefined && !isEncrypted && !allowInsecure) {
     throw new SwarmError(
       'nats-insecure',
-      `${far.address} is not this machine: say tls, or allowInsecure for a network that nobody else is on`,
+      `${far.address} is not this machine: begin its address with tls:, or give \`tls\`; on a network that nobody else is ` +
+        'on, say allowInsecure (--allow-insecure)',
     );
   }
   const inboxPrefix = given.inboxPrefix ?? inboxOf(auth);
@@ -105,20 +106,43 @@ interface ParsedServer {
 
 function parseServer(server: string): ParsedServer {
   const withScheme = /^[a-z]+:\/\//i.test(server) ? server : `nats://${server}`;
-  if (!URL.canParse(withScheme)) throw new SwarmError('invalid-definition', 'servers holds no address');
+  if (!URL.canParse(withScheme)) throw noAddress(server);
   const { protocol, hostname, port, username, password } = new URL(withScheme);
   if (protocol !== 'nats:' && protocol !== 'tls:') {
     throw new SwarmError('invalid-definition', `a NATS address begins with nats: or tls:, not ${protocol}`);
   }
-  if (hostname === '') throw new SwarmError('invalid-definition', 'servers holds no address');
+  if (hostname === '') throw noAddress(server);
   const host = `${hostname}:${port === '' ? '4222' : port}`;
   return { address: host, host: hostname, isTls: protocol === 'tls:', auth: authOf(username, password) };
 }
 
+/** What stands before the last `@` may be a secret. */
+function noAddress(server: string): SwarmError {
+  const shown = JSON.stringify(server.slice(server.lastIndexOf('@') + 1));
+  return new SwarmError(
+    'invalid-definition',
+    `${shown} is no address of a server, as is nats://127.0.0.1:4222`,
+  );
+}
+
 function authOf(username: string, password: string): NatsAuth | undefined {
   if (username === '') return undefined;
-  const user = decodeURIComponent(username);
-  return password === '' ? { token: user } : { user, password: decodeURIComponent(password) };
+  const user = decoded(username);
+  return password === '' ? { token: user } : { user, password: decoded(password) };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch (error) {
+    throw undecodable(error);
+  }
+}
+
+function undecodable(cause: unknown): SwarmError {
+  return new SwarmError('invalid-definition', 'a % in the user or password of an address is written %25', {
+    cause,
+  });
 }
 
 /** A prefix for each user, so that none reads the answers to another. */

@@ -7,6 +7,11 @@ import { assertKeepsLedger } from './server-fit.ts';
 /** Settings that are for whoever set the server up to choose. */
 const CHOSEN: ReadonlySet<string> = new Set(['max_bytes', 'max_age', 'num_replicas', 'duplicate_window']);
 
+const MAKE =
+  '`provision` with `ledger: true` makes what is missing, as does `swarmwright nats init --ledger`';
+const COMPARE =
+  '`swarmwright nats init --ledger --dry-run` tells what it should be; a stream that is there is never changed';
+
 /**
  * Looks whether a server and its streams are such that a ledger can be kept there. Makes nothing.
  * @throws SwarmError 'nats-unsuitable' naming what is missing or different; 'nats-unavailable', 'nats-rejected'
@@ -18,13 +23,13 @@ export async function assertFitForLedger(
 ): Promise<void> {
   await client.connected(signal);
   assertKeepsLedger(client.server);
-  const faults: string[] = [];
+  const reports: StreamReport[] = [];
   for (const plan of planLedgerStreams({ subjectRoot })) {
-    faults.push(...faultsOf(await settleStream(client, plan, true, signal)));
+    reports.push(await settleStream(client, plan, true, signal));
   }
+  const faults = reports.flatMap(faultsOf);
   if (faults.length === 0) return;
-  const advice =
-    '`provision` with `ledger: true` makes what is missing, as does `swarmwright nats init --ledger`';
+  const advice = reports.some(({ state }) => state === 'missing') ? MAKE : COMPARE;
   throw new SwarmError('nats-unsuitable', `${faults.join(', ')}: ${advice}`);
 }
 

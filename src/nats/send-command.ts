@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { isSwarmError, SwarmError } from '../errors.ts';
 import { randomIds } from '../ids.ts';
 import { NATS_LIMITS } from '../limits.ts';
@@ -51,8 +50,8 @@ export async function sendCommand<V extends CommandVerb>(
   const body = { id: randomIds.next('inbox'), ...options.body };
   const checked = COMMAND_BODIES[verb].safeParse(body);
   if (!checked.success) {
-    const wrong = z.prettifyError(checked.error).replaceAll(/\s+/g, ' ');
-    throw new SwarmError('invalid-input', `the command cannot be sent: ${wrong}`);
+    const wrong = checked.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+    throw new SwarmError('invalid-input', `the body of ${verb} does not fit: ${wrong.join(', ')}`);
   }
   const { client, isOwn } = openConnection(options.connection);
   try {

@@ -66,6 +66,8 @@ export interface WorkerCounts {
 
 /** Works on turns until it is closed. */
 export interface Worker extends AsyncDisposable {
+  /** Silence after which its turns are handed to another, as whoever made the queue of the pool said. */
+  readonly leaseMs: number;
   counts(): WorkerCounts;
   /**
    * Takes no more turns and resolves when those under way have ended, and the runtime stays open. After `drainMs`
@@ -134,6 +136,7 @@ interface Seat {
 }
 
 class PoolWorker implements Worker {
+  readonly leaseMs: number;
   readonly #options: WorkerOptions;
   readonly #parts: PoolParts;
   readonly #closing = new AbortController();
@@ -142,6 +145,7 @@ class PoolWorker implements Worker {
   readonly #counts = { worked: 0, repeated: 0, returned: 0, dead: 0 };
 
   constructor(options: WorkerOptions, parts: PoolParts) {
+    this.leaseMs = parts.ackWaitMs;
     this.#options = options;
     this.#parts = parts;
     this.#slots = Array.from({ length: options.concurrency ?? 4 }, () => this.#work());

@@ -48,6 +48,33 @@ describe.skipIf(isNatsMissing())('nats init', () => {
     expect((await init()).stdout).toMatch(/pool-default=previews {2}present/);
   });
 
+  it('makes the queue of a pool with the lease of its workers', SLOW, async () => {
+    await using server = await startNatsServer();
+    await using place = await answering();
+    const init = ['nats', 'init', '--ledger', '--pool', 'reviews', '--lease', '5', '--nats', server.url];
+    expect((await place.run(init)).stdout).toContain('silent for 5 s');
+    const worker = place.start(['worker', fixture('worker'), '--pool', 'reviews', '--nats', server.url]);
+    expect(await worker.errorLine(/made with a lease of 5 s, this worker has 30 s/)).toBeDefined();
+    worker.kill('SIGTERM');
+    await worker.ended;
+  });
+
+  it('NB-10 tells who may do what a user may not', SLOW, async () => {
+    await using server = await startNatsServer({ conf: 'project' });
+    await using place = await answering();
+    const refused = async (words: string, url: string) =>
+      (await place.run([...words.split(' '), url])).stderr;
+    expect(await refused('nats init --nats', server.urlOf('worker'))).toContain(
+      'nats://provisioner:PASSWORD@',
+    );
+    expect(await refused('nats init --nats', server.url)).toContain('nats://provisioner:PASSWORD@');
+    expect(await refused('nats dead-letters --nats', server.urlOf('worker'))).toContain('nats://operator:');
+    expect(await refused('sessions ls --ledger', server.urlOf('observer'))).toContain('nats://worker:');
+    expect(await refused('nats status --seconds 1 --nats', server.urlOf('operator'))).toContain(
+      'Permissions',
+    );
+  });
+
   it('tells that no server is there, without the password', SLOW, async () => {
     await using place = await answering();
     const end = await place.run(['nats', 'init', '--nats', 'nats://ann:hunter22@127.0.0.1:9']);

@@ -43,6 +43,8 @@ describe('options of a connection', () => {
       'nats://ann:hunter22@example.org',
       'http://ann:hunter22@127.0.0.1',
       'nats://ann:hunter22@:x',
+      'nats://ann:hunter22@a b',
+      'nats://ann:hunter22%@127.0.0.1',
     ]) {
       try {
         resolveNatsOptions(servers);
@@ -51,6 +53,12 @@ describe('options of a connection', () => {
         expect(String(error)).not.toContain('hunter22');
       }
     }
+  });
+
+  it('name the address that is none, and the way to one that is far', () => {
+    expect(() => resolveNatsOptions('not an address')).toThrow('"not an address" is no address');
+    expect(() => resolveNatsOptions('nats://ann:a%b@127.0.0.1')).toThrow('%25');
+    expect(() => resolveNatsOptions('nats://example.org')).toThrow('--allow-insecure');
   });
 
   it('refuse an inbox prefix that is a wildcard', () => {
