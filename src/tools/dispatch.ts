@@ -72,7 +72,9 @@ export async function reattachCall(call: SettlingCall, bound: BoundTool): Promis
   const operationId = operationIdOf(facts.callId as CallId);
   const cleared: ClearedCall = { args: effectiveArgs(facts), edited: undefined, answer: undefined };
   const validation = await bound.validate(cleared.args);
-  const startedMs = scope.clock.monotonicMs();
+  // It began when its intent was written, whoever looked on meanwhile.
+  const agoMs = Math.max(0, scope.clock.now() - (facts.dispatched?.at ?? scope.clock.now()));
+  const startedMs = scope.clock.monotonicMs() - agoMs;
   // They were valid when it was entered first; a newer schema that they do not fit is a result like any other.
   const value = validation.type === 'valid' ? validation.value : cleared.args;
   const execution = await enterTool(call, bound, { ...cleared, operationId, value, reattached: true });

@@ -39,6 +39,12 @@ describe.skipIf(isNatsMissing())('people and children on other workers', () => {
     await third.approvals.decide(request?.id ?? '', { decision: 'approve' });
     expect(await run.result).toMatchObject({ status: 'completed', text: 'lead done' });
     await expectSound(runtime, run.sessionId);
+    // What it took to ask is the time of the child, not that of who took up its answer.
+    const [lead = [], child = []] = await treeOf(runtime, run.sessionId);
+    const [asked] = ofType(lead, 'tool.dispatched');
+    const [ended] = ofType(child, 'turn.closed');
+    const atLeastMs = (ended?.at ?? 0) - (asked?.at ?? 0);
+    expect(ofType(lead, 'tool.settled')[0]?.data.durationMs).toBeGreaterThanOrEqual(atLeastMs);
   });
 
   test('a run that pauses for people says so once only a person can let it go on', async () => {
