@@ -240,6 +240,8 @@ export const NATS_LIMITS = {
   claimsWithoutProgress: 3,
   /** Times a turn that nobody has recorded anything of is handed out, until that counts as one that took it up. */
   handoutsPerClaim: 10,
+  /** Times somebody is told that a child of a session that is at work has ended. */
+  handoutsOfNews: 3,
   /** Time a turn waits in the queue at most, turns that wait, and time dead ones are kept. */
   queueMs: 86_400_000,
   queuedTurns: 100_000,

@@ -21,6 +21,11 @@ export class ChildPlaces {
     return this.#open.length < this.#fanOut;
   }
 
+  /** Whether it waits for a place, and so has never begun. */
+  isWaiting(child: string): boolean {
+    return this.#open.indexOf(child) >= this.#fanOut;
+  }
+
   /**
    * Takes a place, or waits for one: false. `begin` is called when it is the child's turn, and may be called for one that
    * has begun.

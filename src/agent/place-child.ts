@@ -94,20 +94,27 @@ export type PlacedAnswer =
 export async function lookAfter(placed: PlacedChild): Promise<PlacedAnswer> {
   const { scope, sessionId, ctx } = placed;
   const { ledger } = scope.session.parts;
+  const isStopped = ctx.signal.aborted && scope.turn.stop.cause?.type !== 'detached';
+  if (!isStopped && scope.places.isWaiting(sessionId)) return waitForPlace(placed);
   const standing = await standingOfChild(ledger, sessionId);
   if (standing.type === 'ended') return { type: 'ended', end: await endOf(placed, standing) };
-  if (ctx.signal.aborted && scope.turn.stop.cause?.type !== 'detached') return stopPlaced(placed);
-  if (!(await scope.places.take(sessionId, () => begin(placed)))) {
-    const hasEnded = async (child: string) => (await standingOfChild(ledger, child)).type === 'ended';
-    // While nobody leaves a place, the turn waits for whatever those wait for that have one.
-    return { type: 'open', reason: (await scope.places.isMoving(hasEnded)) ? 'children' : 'approval' };
-  }
+  if (isStopped) return stopPlaced(placed);
+  if (!(await scope.places.take(sessionId, () => begin(placed)))) return waitForPlace(placed);
   if (standing.type !== 'paused') return { type: 'open', reason: 'children' };
   const { resumedBy } = scope.request.run.unit ?? {};
   if (resumedBy === undefined) return { type: 'open', reason: standing.reason };
   // Whoever resumes a run resumes all of it.
   await wake(placed, `resume ${resumedBy}`, await decisionsBelow(placed));
   return { type: 'open', reason: 'children' };
+}
+
+/** While nobody leaves a place, the turn waits for whatever those wait for that have one. */
+async function waitForPlace(placed: PlacedChild): Promise<PlacedAnswer> {
+  const { scope, sessionId } = placed;
+  const { ledger } = scope.session.parts;
+  await scope.places.take(sessionId, () => begin(placed));
+  const hasEnded = async (child: string) => (await standingOfChild(ledger, child)).type === 'ended';
+  return { type: 'open', reason: (await scope.places.isMoving(hasEnded)) ? 'children' : 'approval' };
 }
 
 /** Why a child is asked for that has no record: one entry waits for it, whoever asks. */

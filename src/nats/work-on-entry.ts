@@ -39,7 +39,11 @@ export async function workOnEntry(
   deliveries: number,
 ): Promise<EntryEnd> {
   if (!('kind' in entry)) return workOnTurn(ground, entry, deliveries);
-  return entry.stop === undefined ? workOnWake(ground, entry) : stopRun(ground, entry, entry.stop);
+  if (entry.stop !== undefined) return stopRun(ground, entry, entry.stop);
+  const end = await workOnWake(ground, entry);
+  // Whoever has a parent at work looks once more when it pauses; one whose worker dies is handed out for itself.
+  const isKnown = entry.child !== undefined && deliveries >= NATS_LIMITS.handoutsOfNews;
+  return end === LATER && isKnown ? REPEATED : end;
 }
 
 async function workOnTurn(ground: EntryGround, turn: QueuedTurn, deliveries: number): Promise<EntryEnd> {
