@@ -91,7 +91,10 @@ export interface ToolDefinition<S extends InputSchema, Output, Context> {
   readonly approvalScope?: string;
   /** Whether a decision may hold for more than its call. Default true. */
   readonly rememberable?: boolean;
-  /** What a crash between dispatch and outcome licenses. Default `never_auto_retry`. */
+  /**
+   * What a crash between dispatch and outcome licenses; recorded with the call, for whoever decides. The runtime itself
+   * enters no tool again, whatever it says here: it only asks one of `reconcile`. Default `never_auto_retry`.
+   */
   readonly recovery?: RecoveryMode;
   /** For `recovery: 'reconcile'`: asks the outside world what became of the call. */
   reconcile?(input: InputOf<S>, ctx: ToolContext<Context>): Promise<ReconcileResult<Output>>;
