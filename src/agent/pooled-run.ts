@@ -57,6 +57,8 @@ export class PooledRun implements RunSide {
   readonly #over = new AbortController();
   readonly #withdrawn = new AbortController();
   readonly #texts = new Map<string, (outcome: SteeringOutcome) => void>();
+  /** Texts that the step carries which is opened next, in the same append. */
+  readonly #carried: { readonly id: string; readonly session: string }[] = [];
   /** Resolves when a turn of the run is open, or none will be. */
   #opened = Promise.withResolvers<void>();
   #isOpen = false;
@@ -193,9 +195,10 @@ export class PooledRun implements RunSide {
         this.#isOpen = false;
         return;
       case 'steering.injected':
-        for (const id of record.data.ids) {
-          this.#answer(id, { delivered: true, stepId: record.step ?? '' });
-        }
+        for (const id of record.data.ids) this.#carried.push({ id, session });
+        return;
+      case 'step.opened':
+        this.#tellCarried(session, record.step ?? '');
         return;
       case 'steering.undelivered':
         for (const id of record.data.ids) this.#answer(id, { delivered: false, reason: record.data.reason });
@@ -207,6 +210,13 @@ export class PooledRun implements RunSide {
         this.#followTo(ledger, record.data.child, after);
         return;
       default:
+    }
+  }
+
+  #tellCarried(session: string, stepId: string): void {
+    for (const one of this.#carried.filter((text) => text.session === session)) {
+      this.#carried.splice(this.#carried.indexOf(one), 1);
+      this.#answer(one.id, { delivered: true, stepId });
     }
   }
 

@@ -101,8 +101,9 @@ describe.skipIf(isNatsMissing())('people and children on other workers', () => {
     expect(await findSleepers(ledger, 'default', Date.now())).toEqual([]);
     const [request] = await pending();
     await runtime.approvals.decide(request?.id ?? '', { decision: 'approve' });
-    expect(await steering).toMatchObject({ delivered: true });
     expect(await run.result).toMatchObject({ status: 'completed', text: 'lead done' });
+    const [, carrying] = ofType(await runtime.sessions.read(run.sessionId), 'step.opened');
+    expect(await steering).toEqual({ delivered: true, stepId: carrying?.step });
   });
 
   test('a decision reaches the workers that have the turn, whichever pool its runtime gives runs to', async () => {
