@@ -3,6 +3,7 @@ import { abandonTurn } from './abandon-turn.ts';
 import type { RuntimeCore } from './runtime-core.ts';
 import { identityOf, withSession } from './session-task.ts';
 import { withinTree } from './session-tree.ts';
+import { stopReason } from './stop-reason.ts';
 
 /**
  * Closes the open turn of a session, and those below it, as interrupted.
@@ -30,7 +31,7 @@ async function abandonSession(core: RuntimeCore, sessionId: string, reason: stri
     return;
   }
   await withSession<void>(core, identity, {
-    between: (session) => abandonTurn(session, reason),
+    between: (session) => abandonTurn(session, stopReason(reason)),
     async inside(turn) {
       turn.stop.stop({ type: 'interrupted', reason });
       await core.registry.find(sessionId)?.settled();

@@ -2,6 +2,7 @@ import type { SessionSummary } from '../ledger/ledger.ts';
 import type { LedgerRecord } from '../ledger/records.ts';
 import { checkMessage, type SessionMessage } from './message-turn.ts';
 import type { RuntimeCore } from './runtime-core.ts';
+import { stopReason } from './stop-reason.ts';
 import { tellSession } from './tell-session.ts';
 
 /** Stored sessions, and messages to those at work in any process on the ledger. */
@@ -47,7 +48,7 @@ export function createSessions(core: RuntimeCore): Sessions {
       tellSession(core, {
         session: sessionId,
         kind: 'cancel',
-        body: { reason: reason ?? 'cancelled' },
+        body: { reason: stopReason(reason ?? 'cancelled') },
       }),
     pause: (sessionId) => tellSession(core, { session: sessionId, kind: 'pause', body: {} }),
   };

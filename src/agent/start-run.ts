@@ -15,6 +15,7 @@ import type { RecordedRun } from './recorded-job.ts';
 import type { Run, RunEventOptions } from './run.ts';
 import type { SessionJob } from './session-parts.ts';
 import type { SessionRegistry } from './session-registry.ts';
+import { stopReason } from './stop-reason.ts';
 import { refusedOutcome } from './turn-outcome.ts';
 
 /** Options of `runtime.run`; `context` is required where a tool of the agent needs one. */
@@ -173,7 +174,8 @@ export function handleOf(parts: HandleParts): Run<unknown> {
     },
     text: () => textOf(live, (session) => session === sessionId || run.successors.has(session)),
     steer: (text) => run.steer(text),
-    cancel: (reason) => run.stop({ type: 'cancelled', reason: reason ?? 'cancelled by the caller' }),
+    cancel: (reason) =>
+      run.stop({ type: 'cancelled', reason: stopReason(reason ?? 'cancelled by the caller') }),
     stopAfterStep: () => run.stopAfterStep(),
     pause: () => run.pause(),
   };

@@ -29,7 +29,7 @@ export type GuardedOutcome =
   | { readonly type: 'stored'; readonly last: number }
   /** Another message stands in its place. It never was and never will be stored. */
   | { readonly type: 'overtaken' }
-  /** The server takes nothing of that size, or nothing more. It was not stored. */
+  /** The server takes nothing of that size. It was not stored. */
   | { readonly type: 'refused'; readonly message: string }
   /** It may or may not be stored, now or later. */
   | { readonly type: 'unknown'; readonly cause: SwarmError };
@@ -160,7 +160,7 @@ function isOvertaken({ code }: JetStreamFault): boolean {
   return code === FAULT.wrongLastSequence || code === FAULT.wrongLastSequenceConstant;
 }
 
-function isRefused({ code, description }: JetStreamFault): boolean {
-  if (code === FAULT.messageTooLarge) return true;
-  return code === FAULT.notStored && description.includes('maximum');
+/** A stream that is full takes it once there is room: that is waited for, as for a server that is away. */
+function isRefused({ code }: JetStreamFault): boolean {
+  return code === FAULT.messageTooLarge;
 }

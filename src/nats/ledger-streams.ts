@@ -24,7 +24,7 @@ export interface LedgerStreamOptions {
   readonly subjectRoot?: string | undefined;
   /** Copies in a cluster. Default 1. */
   readonly replicas?: number;
-  /** Bytes of records. When they are used up, appends are refused. Default 10 GiB. */
+  /** Bytes of records. When they are used up, appends wait for room as for a server that is away. Default 10 GiB. */
   readonly maxLedgerBytes?: number;
   /** Bytes of artifacts. Default 4 GiB. */
   readonly maxLedgerArtifactBytes?: number;

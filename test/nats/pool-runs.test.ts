@@ -239,6 +239,17 @@ describe.skipIf(isNatsMissing()).each(['in process', 'over a pool'])('NB-19 runs
     expect(await run.result).toMatchObject({ status: 'cancelled', reason: 'enough' });
   });
 
+  test('T24 a reason of any length ends a run that is cancelled', async () => {
+    const gate = createGate();
+    const { runtime } = await world([reply().wait(gate).text('never')], payers());
+    const run = runtime.run('payer', 'Go.');
+    await gate.reached;
+    run.cancel('x'.repeat(2_000_000));
+    const result = await run.result;
+    expect(result.status === 'cancelled' ? result.reason : result).toMatch(/^x{1900}/);
+    expect(JSON.stringify(result).length).toBeLessThan(3_000);
+  });
+
   test('a paused run goes on when it is resumed', async () => {
     const entered = createGate();
     const leave = createGate();

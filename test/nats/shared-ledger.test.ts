@@ -1,5 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { sleep, systemClock } from '../../src/clock.ts';
 import { connectNats } from '../../src/nats/client.ts';
+import { askJetStream } from '../../src/nats/jet-stream-api.ts';
 import { commit, expectError, note, notesOf, rootSession, take } from '../../src/testing/ledger-samples.ts';
 import { isNatsMissing, type NatsServer } from '../support/nats-server.ts';
 import { freshNamespace, openLedgerOn, startLedgerServer } from './ledger-server.ts';
@@ -61,6 +63,28 @@ describe.skipIf(isNatsMissing())('a server with several ledgers', () => {
       await ledger.reply(item, { type: 'accepted', body: 1 });
       expect(await sent).toEqual({ type: 'accepted', body: 1 });
     }
+  });
+
+  test('an append to a stream that is full waits until there is room', async () => {
+    const own = await startLedgerServer();
+    onTestFinished(() => own[Symbol.asyncDispose]());
+    const ledger = await openLedgerOn(own, { ns: freshNamespace() });
+    const writer = await ledger.acquire(rootSession('s-1'));
+    await commit(writer, note('a'));
+    await using admin = connectNats(own.url);
+    await admin.connected(AbortSignal.timeout(10_000));
+    const info = await askJetStream(admin, 'STREAM.INFO.SWM_LED');
+    const { config, state } = (info.type === 'answer' ? info.body : {}) as {
+      readonly config: object;
+      readonly state: { readonly bytes: number };
+    };
+    await askJetStream(admin, 'STREAM.UPDATE.SWM_LED', { ...config, max_bytes: state.bytes });
+    const append = writer.append(1, [note('b')]);
+    const look = new AbortController();
+    expect(await Promise.race([append, sleep(systemClock, 500, look.signal)])).toBe(true);
+    await askJetStream(admin, 'STREAM.UPDATE.SWM_LED', config);
+    expect(await append).toMatchObject({ type: 'committed' });
+    expect(notesOf(await ledger.read('s-1'))).toEqual(['a', 'b']);
   });
 
   test('claims and releases are no records: the position and a tail pass them over', async () => {
