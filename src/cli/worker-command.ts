@@ -31,7 +31,8 @@ FILE is a module that exports agents, swarms or graphs; a turn names one of them
 \`swarmwright nats init --ledger\` makes its streams. Events of all workers are published there, and "swarmwright nats
 send" reaches every turn of theirs: who may send what is up to the permissions of the server. SIGTERM, or Ctrl-C, takes
 no more turns and lets those under way end, for as long as --drain says; a second one leaves at once. What did not end
-is taken up by other workers.`;
+is taken up by other workers. Its last line counts turns: worked on, repeated (they had ended already), returned to the
+queue, and dead, which were given up.`;
 
 /** Adds `worker FILE`. */
 export function addWorkerCommand(program: Command, cli: Cli): void {

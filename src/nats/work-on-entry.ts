@@ -102,8 +102,12 @@ function unfitness(work: TurnWork, { target, definition }: QueuedTurn): Failure 
   const known = work.definition(target);
   if (known === undefined) return unknownAgent(target);
   if (definition === undefined || definition === known) return undefined;
-  const message = `${target} is ${known.slice(0, 12)} here, and the run was given with ${definition.slice(0, 12)}`;
-  return { kind: 'definition-mismatch', message };
+  const hashes = `${known.slice(0, 12)} here, ${definition.slice(0, 12)} where the run was given`;
+  const advice = 'workers and whoever gives runs load the same version of it';
+  return {
+    kind: 'definition-mismatch',
+    message: `${target} is another one on this worker (${hashes}): ${advice}`,
+  };
 }
 
 /** Whoever gave the run is told first: a dead letter is read by people. */
