@@ -143,7 +143,7 @@ async function init(cli: Cli, options: InitOptions): Promise<void> {
   const { dryRun = false, ledger = false, replicas, eventDays, pool, lease, ns } = options;
   const leaseMs = lease === undefined ? undefined : lease * 1_000;
   const { provision } = await import('../nats/provision.ts');
-  const { joinPool } = await import('../nats/pool-consumer.ts');
+  const { findPool, joinPool } = await import('../nats/pool-consumer.ts');
   const [report, joined] = await withNats(options, 'provisioner', async (client) => [
     await provision(client, {
       dryRun,
@@ -151,7 +151,7 @@ async function init(cli: Cli, options: InitOptions): Promise<void> {
       ...(replicas === undefined ? {} : { replicas }),
       ...(eventDays === undefined ? {} : { eventDays }),
     }),
-    pool === undefined || dryRun ? undefined : await joinPool(client, { pool, ns, leaseMs }),
+    pool === undefined ? undefined : await (dryRun ? findPool : joinPool)(client, { pool, ns, leaseMs }),
   ]);
   if (options.json === true) await cli.out.write(`${jsonText({ ...report, pool: joined })}\n`);
   else await cli.out.lines([...reportLines(report), ...(joined === undefined ? [] : [poolLine(joined)])]);
@@ -185,7 +185,7 @@ function reportLines({ server, streams, verdict }: ProvisionReport): readonly Li
 
 function poolLine({ name, state, ackWaitMs }: JoinedPool): Line {
   const words = `  ${state}, turns of a worker that is silent for ${ackWaitMs / 1_000} s go to others`;
-  return [span(name, 'bold'), span(words, 'good')];
+  return [span(name, 'bold'), span(words, state === 'missing' ? 'warn' : 'good')];
 }
 
 function differenceLine({ setting, wanted, found, isRequired }: SettingDifference): Line {

@@ -1,5 +1,6 @@
 import { AckPolicy } from '@nats-io/jetstream';
 import { z } from 'zod';
+import { SwarmError } from '../errors.ts';
 import { NATS_LIMITS } from '../limits.ts';
 import type { NatsClient } from './client.ts';
 import { askJetStream, FAULT, rejection } from './jet-stream-api.ts';
@@ -19,9 +20,9 @@ export interface PoolPlace extends SubjectOptions {
 export interface JoinedPool {
   /** Of its consumer. */
   readonly name: string;
-  /** Time a worker may be silent, as whoever made it said. */
+  /** Time a worker may be silent, as whoever made it said; of one that is missing, as it would be made. */
   readonly ackWaitMs: number;
-  readonly state: 'made' | 'present';
+  readonly state: 'made' | 'present' | 'missing';
 }
 
 const NANOS_PER_MS = 1_000_000;
@@ -31,21 +32,19 @@ const infoSchema = z.object({ config: z.object({ ack_wait: z.number() }) });
 /**
  * The queue of a pool, the same for all of its workers. Made where it is missing: by `swarmwright nats init --pool`, or
  * by the first worker, where that may make one.
- * @throws SwarmError 'nats-rejected', 'nats-unavailable'
+ * @throws SwarmError 'nats-unsuitable' where the server has no queues at all, 'nats-rejected', 'nats-unavailable'
  */
 export async function joinPool(client: NatsClient, place: PoolPlace): Promise<JoinedPool> {
-  const { pool = 'default', ns = 'default', leaseMs = NATS_LIMITS.ackWaitMs } = place;
-  // No token that is encoded holds a `=p`: two pairs of names never come to one queue.
-  const name = `pool-${encodeToken(ns)}=p${encodeToken(pool)}`;
-  const known = await askJetStream(client, `CONSUMER.INFO.${QUEUE_STREAM}.${name}`);
-  if (known.type === 'answer') return { name, ackWaitMs: ackWaitOf(known.body), state: 'present' };
-  if (known.fault.code !== FAULT.consumerNotFound) throw rejection(`joining ${name}`, known.fault);
+  const known = await findPool(client, place);
+  if (known.state === 'present') return known;
+  const { pool = 'default' } = place;
+  const { name, ackWaitMs } = known;
   const filter = createQueueSubjects(place).turns(pool);
   const config = {
     durable_name: name,
     ack_policy: AckPolicy.Explicit,
     filter_subject: filter,
-    ack_wait: leaseMs * NANOS_PER_MS,
+    ack_wait: ackWaitMs * NANOS_PER_MS,
     // How often is for the ledger to say: a worker that dies without a word counts there too.
     max_deliver: -1,
     // What is given back for a while counts as well.
@@ -53,8 +52,24 @@ export async function joinPool(client: NatsClient, place: PoolPlace): Promise<Jo
   };
   const body = { stream_name: QUEUE_STREAM, config };
   const made = await askJetStream(client, `CONSUMER.CREATE.${QUEUE_STREAM}.${name}.${filter}`, body);
-  if (made.type === 'fault') throw rejection(`joining ${name}`, made.fault);
-  return { name, ackWaitMs: ackWaitOf(made.body), state: 'made' };
+  if (made.type === 'answer') return { name, ackWaitMs: ackWaitOf(made.body), state: 'made' };
+  if (made.fault.code !== FAULT.streamNotFound) throw rejection(`joining ${name}`, made.fault);
+  const message = `the stream ${QUEUE_STREAM} is missing: \`swarmwright nats init --ledger\` makes it`;
+  throw new SwarmError('nats-unsuitable', message);
+}
+
+/** Looks for the queue of a pool, and makes nothing. @throws SwarmError 'nats-rejected', 'nats-unavailable' */
+export async function findPool(client: NatsClient, place: PoolPlace): Promise<JoinedPool> {
+  const { pool = 'default', ns = 'default', leaseMs = NATS_LIMITS.ackWaitMs } = place;
+  // No token that is encoded holds a `=p`: two pairs of names never come to one queue.
+  const name = `pool-${encodeToken(ns)}=p${encodeToken(pool)}`;
+  const known = await askJetStream(client, `CONSUMER.INFO.${QUEUE_STREAM}.${name}`);
+  if (known.type === 'answer') return { name, ackWaitMs: ackWaitOf(known.body), state: 'present' };
+  const { code } = known.fault;
+  if (code === FAULT.consumerNotFound || code === FAULT.streamNotFound) {
+    return { name, ackWaitMs: leaseMs, state: 'missing' };
+  }
+  throw rejection(`joining ${name}`, known.fault);
 }
 
 function ackWaitOf(info: object): number {

@@ -48,6 +48,16 @@ describe.skipIf(isNatsMissing())('nats init', () => {
     expect((await init()).stdout).toMatch(/pool-default=previews {2}present/);
   });
 
+  it('looks for the queue of a pool and says what makes its stream', SLOW, async () => {
+    await using server = await startNatsServer();
+    await using place = await answering();
+    const init = ['nats', 'init', '--pool', 'reviews', '--nats', server.url];
+    expect((await place.run([...init, '--dry-run'])).stdout).toMatch(/pool-default=previews {2}missing/);
+    const refused = await place.run(init);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain('the stream SWM_Q is missing: `swarmwright nats init --ledger`');
+  });
+
   it('makes the queue of a pool with the lease of its workers', SLOW, async () => {
     await using server = await startNatsServer();
     await using place = await answering();
