@@ -14,46 +14,97 @@ import type { QueuedWake } from './work-pool.ts';
  * out of time; or whoever decided, gave a text or ended a child went before the wake was durable. Also children that
  * were intended and that the queue does not know of, and turns that were left open ten minutes ago and more, which it
  * may have lost. A session that cannot be read keeps nobody from the others. Cost: one listing, and one read of each
- * open session that nobody has and of the children it waits for.
+ * open session that nobody has and of the children it waits for; those whose tree has no new fact since the look that
+ * `memory` holds are not read.
  * @throws SwarmError of the ledger
  */
 export async function findSleepers(
   ledger: Ledger,
   pool: string,
   now: number,
+  memory: SleeperMemory = new Map(),
 ): Promise<readonly QueuedWake[]> {
-  const wakes: QueuedWake[] = [];
-  for (const open of await ledger.listOpen()) {
-    if (open.owned) continue;
-    try {
-      wakes.push(...(await wakesFor(ledger, open, { pool, now })));
-    } catch (error) {
-      if (!isSwarmError(error) || !UNREADABLE.has(error.code)) throw error;
-    }
+  const sessions = await ledger.sessions();
+  const versions = versionsOf(sessions);
+  const looked: SleeperMemory = new Map();
+  for (const one of sessions) {
+    if (one.openTurn === undefined || one.owned) continue;
+    const version = versions.get(one.rootId) ?? 0;
+    const known = memory.get(one.sessionId);
+    const isNews = known?.version !== version || now >= known.until;
+    looked.set(one.sessionId, isNews ? { version, ...(await lookAt(ledger, one, { pool, now })) } : known);
   }
-  return wakes;
+  memory.clear();
+  for (const [session, look] of looked) memory.set(session, look);
+  return [...looked.values()].flatMap(({ wakes }) => wakes);
+}
+
+/** What the last look found, by session. */
+export type SleeperMemory = Map<string, Look & { readonly version: number }>;
+
+interface Look {
+  readonly wakes: readonly QueuedWake[];
+  /** When it may find something else without a new fact. */
+  readonly until: number;
+}
+
+const NOTHING: Look = { wakes: [], until: Number.POSITIVE_INFINITY };
+
+/** A number for each tree, by its root, that every fact of it makes larger. */
+function versionsOf(sessions: readonly SessionSummary[]): ReadonlyMap<string, number> {
+  const versions = new Map<string, number>();
+  for (const { rootId, head } of sessions) versions.set(rootId, (versions.get(rootId) ?? 0) + head.seq);
+  return versions;
+}
+
+async function lookAt(ledger: Ledger, open: SessionSummary, place: PlaceOfLook): Promise<Look> {
+  try {
+    return await wakesFor(ledger, open, place);
+  } catch (error) {
+    if (!isSwarmError(error) || !UNREADABLE.has(error.code)) throw error;
+    return NOTHING;
+  }
 }
 
 const UNREADABLE: ReadonlySet<string> = new Set(['ledger-corrupt', 'ledger-newer-schema']);
 
+interface PlaceOfLook {
+  readonly pool: string;
+  readonly now: number;
+}
+
 async function wakesFor(
   ledger: Ledger,
   { sessionId, head, updatedAt }: SessionSummary,
-  { pool, now }: { readonly pool: string; readonly now: number },
-): Promise<readonly QueuedWake[]> {
+  { pool, now }: PlaceOfLook,
+): Promise<Look> {
   const { openTurn } = foldSession(await ledger.read(sessionId));
-  if (openTurn === undefined) return [];
+  if (openTurn === undefined) return NOTHING;
   const session = await placedSession(ledger, sessionId);
   if (!openTurn.paused) {
+    const until = updatedAt + LOST_MS;
+    if (now < until) return { wakes: [], until };
     // Its worker died, and the queue has no entry of it any more.
-    const isLost = now - updatedAt > LOST_MS && (await isOfPool(ledger, session, pool));
-    return isLost ? [{ session, cause: `lost ${head.seq}` }] : [];
+    const isLost = await isOfPool(ledger, session, pool);
+    return isLost ? forEver([{ session, cause: `lost ${head.seq}` }]) : NOTHING;
   }
-  if (!isPausedIn(await ledger.read(session), pool)) return [];
+  if (!isPausedIn(await ledger.read(session), pool)) return NOTHING;
   const due = dueIn(openTurn, now);
   const isWanted = due > 0 || (await hasChildNews(ledger, sessionId));
-  if (isWanted) return [{ session, cause: `sleeper ${sessionId} ${head.seq} ${due}` }];
-  return neverBegun(ledger, sessionId, openTurn);
+  if (isWanted) return forEver([{ session, cause: `sleeper ${sessionId} ${head.seq} ${due}` }]);
+  return { wakes: await neverBegun(ledger, sessionId, openTurn), until: nextExpiry(openTurn) };
+}
+
+/** Until there is a new fact. */
+function forEver(wakes: readonly QueuedWake[]): Look {
+  return { ...NOTHING, wakes };
+}
+
+function nextExpiry({ calls }: TurnFacts): number {
+  const times = [...calls.values()].map((call) => {
+    return hasResult(call) ? undefined : call.requested?.data.expiresAt;
+  });
+  return Math.min(...times.map((time) => time ?? Number.POSITIVE_INFINITY));
 }
 
 /** Children that a turn waits for and that have no record. Those the queue has are not in it twice. */

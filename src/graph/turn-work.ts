@@ -1,7 +1,7 @@
 import { abandonTree } from '../agent/abandon-tree.ts';
 import { hasChildNews } from '../agent/child-standing.ts';
 import { definitionHash } from '../agent/definition-hash.ts';
-import { findSleepers } from '../agent/find-sleepers.ts';
+import { findSleepers, type SleeperMemory } from '../agent/find-sleepers.ts';
 import { placedParent } from '../agent/placed-work.ts';
 import { type Recorded, RecordedRun } from '../agent/recorded-job.ts';
 import type { Run } from '../agent/run.ts';
@@ -66,6 +66,7 @@ export function workOf(runtime: object): TurnWork | undefined {
 
 /** Makes the side of a runtime that workers use. */
 export function keepWork(runtime: object, core: RuntimeCore): void {
+  const sleepers: SleeperMemory = new Map();
   works.set(runtime, {
     ledger: core.ledger,
     definition(name) {
@@ -78,15 +79,15 @@ export function keepWork(runtime: object, core: RuntimeCore): void {
     abandon: (session, reason) => abandonTree(core, session, reason),
     say: (word) => tellSession(core, word),
     hasChildNews: async (session) => hasChildNews(await core.ledger, session),
-    wakeSleepers: () => wakeSleepers(core),
+    wakeSleepers: () => wakeSleepers(core, sleepers),
     passOn: (session) => passOn(core, session),
   });
 }
 
-async function wakeSleepers(core: RuntimeCore): Promise<number> {
+async function wakeSleepers(core: RuntimeCore, memory: SleeperMemory): Promise<number> {
   const { pool } = core;
   if (pool === undefined) return 0;
-  const wakes = await findSleepers(await core.ledger, pool.name, core.clock.now());
+  const wakes = await findSleepers(await core.ledger, pool.name, core.clock.now(), memory);
   for (const wake of wakes) await pool.wake(wake);
   return wakes.length;
 }

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findSleepers, type SleeperMemory } from '../../src/agent/find-sleepers.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
 import { connectNats, type NatsClient } from '../../src/nats/client.ts';
 import { askJetStream } from '../../src/nats/jet-stream-api.ts';
 import type { Runtime } from '../../src/runtime.ts';
@@ -7,7 +9,7 @@ import { reply } from '../../src/testing/reply.ts';
 import { enqueueTurn } from '../support/enqueue.ts';
 import { isNatsMissing, type NatsServer } from '../support/nats-server.ts';
 import { ofType } from '../support/run-events.ts';
-import { startLedgerServer } from './ledger-server.ts';
+import { openLedgerOn, startLedgerServer } from './ledger-server.ts';
 import { asksThenTells, chain, expectSound, poolWorld, queueOf, type Request } from './pool-world.ts';
 
 const WITHIN = { timeout: 20_000, interval: 25 };
@@ -85,6 +87,39 @@ describe.skipIf(isNatsMissing())('runs that come twice, or in between', () => {
     expect(await second.result).toMatchObject({ status: 'failed', error: { kind: 'turn-open' } });
     expect(await first.result).toMatchObject({ status: 'completed', text: 'done' });
     await expectSound(runtime, 's-1');
+  });
+
+  test('who sleeps is read once, and again when there is a new fact or its time is up', async () => {
+    const { runtime, ns } = await poolWorld(server, pays, (baseURL) =>
+      chain(baseURL, ['payer'], { needsApproval: true, expiryMs: 60_000 }),
+    );
+    const run = runtime.run('payer', 'Go.', { sessionId: 's-1' });
+    const { id } = await requestOf(runtime, 's-1');
+    await using ledger = await openLedgerOn(server, { ns });
+    let reads = 0;
+    const counted: Pick<Ledger, 'read' | 'sessions' | 'head'> = {
+      read(session) {
+        reads += 1;
+        return ledger.read(session);
+      },
+      sessions: () => ledger.sessions(),
+      head: (session) => ledger.head(session),
+    };
+    const memory: SleeperMemory = new Map();
+    const look = (now = Date.now()) => findSleepers(counted as Ledger, 'default', now, memory);
+    const owned = async () => (await ledger.sessions())[0]?.owned;
+    await expect.poll(owned, WITHIN).toBe(false);
+    expect(await look()).toEqual([]);
+    const first = reads;
+    expect(first).toBeGreaterThan(0);
+    expect(await look()).toEqual([]);
+    expect(reads).toBe(first);
+    expect(await look(Date.now() + 60_000)).toMatchObject([{ session: 's-1' }]);
+    expect(reads).toBeGreaterThan(first);
+    await runtime.approvals.decide(id, { decision: 'approve' });
+    expect(await run.result).toMatchObject({ status: 'completed' });
+    expect(await look()).toEqual([]);
+    expect(memory.size).toBe(0);
   });
 
   test('a run that somebody gives to the session of a child is refused, and ends no child', async () => {
