@@ -107,15 +107,16 @@ export class SessionActor {
     const at = this.#mailbox.indexOf(job);
     if (at < 0) return;
     this.#mailbox.splice(at, 1);
-    if (job.wakes !== 'message') return;
-    if (this.#heldMail > 0) this.#heldMail -= 1;
-    else this.#machine?.send({ type: 'WITHDRAWN' });
+    this.#unqueueInMachine(job);
   }
 
   /** Leaves the turn under way open in the ledger and refuses what waits in the mailbox. */
   detach(reason: string): void {
     this.#detached = { type: 'detached', reason, code: 'runtime-closed' };
-    for (const job of this.#mailbox.splice(0)) job.refuse({ kind: 'runtime-closed', message: reason });
+    for (const job of this.#mailbox.splice(0)) {
+      this.#unqueueInMachine(job);
+      job.refuse({ kind: 'runtime-closed', message: reason });
+    }
     this.stop?.stop(this.#detached);
     this.#leaving.abort();
   }
@@ -147,6 +148,13 @@ export class SessionActor {
     else if (this.#machine.state !== 'idle' && job.wakes === 'message')
       this.#machine.send({ type: 'MESSAGE' });
     else if (this.#draining === undefined) this.#wakeMachine(job);
+  }
+
+  /** A machine that counts mail which is not there stays at work, and never ends. */
+  #unqueueInMachine({ wakes }: SessionJob): void {
+    if (wakes !== 'message') return;
+    if (this.#heldMail > 0) this.#heldMail -= 1;
+    else this.#machine?.send({ type: 'WITHDRAWN' });
   }
 
   /** Brings the machine to where a turn is under way, if it is not there. */
@@ -307,8 +315,10 @@ export class SessionActor {
     if (scope === undefined) return;
     if (this.#detached !== undefined) scope.stop.stop(this.#detached);
     // What waits behind this turn may be what this turn waits for.
-    const left = this.#mailbox.splice(0).filter((job) => job.handOver?.(scope) !== true);
-    this.#mailbox.unshift(...left);
+    const waiting = this.#mailbox.splice(0);
+    const taken = new Set(waiting.filter((job) => job.handOver?.(scope) === true));
+    this.#mailbox.unshift(...waiting.filter((job) => !taken.has(job)));
+    for (const job of taken) this.#unqueueInMachine(job);
   }
 
   async #hold(job: SessionJob): Promise<Held> {
