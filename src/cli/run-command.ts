@@ -135,11 +135,18 @@ export async function runFile(
       ...settingsOf(options),
       ...(options.session === undefined ? {} : { sessionId: options.session }),
     });
+    if (options.pool !== undefined && options.quiet !== true)
+      await cli.err.say(queuedWords(options.pool, run));
     const place = placeOf(file, run.sessionId, options);
     const exitCode = await watchRun({ cli, runtime, run, show: options, place });
     await tellBus(cli, runtime);
     return exitCode;
   });
+}
+
+/** Nothing more is heard of a run before a worker has it. */
+function queuedWords(pool: string, { sessionId }: Run<unknown>): string {
+  return `given to the workers of ${pool} as session ${sessionId}; it begins when one of them is free`;
 }
 
 /** Settings of a run that come from the command line. */

@@ -21,6 +21,7 @@ describe.skipIf(isNatsMissing())('a ledger on a server', SLOW, () => {
     await using place = await openWorkplace(removing());
     const { worker, ledger } = await startPool(server, place);
     const run = place.start(['run', fixture('worker'), '--input', 'go', ...POOL, ...ledger]);
+    expect(await run.errorLine(/given to the workers of reviews as session s-/)).toBeDefined();
     const session = sessionIn((await run.line(/began in session/)) ?? '');
     await run.line(/turn paused/);
     const requests = await place.run(['approvals', 'ls', ...ledger]);
