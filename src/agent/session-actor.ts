@@ -214,7 +214,6 @@ export class SessionActor {
       const held = await this.#hold(job);
       const records = await this.#parts.ledger.read(this.sessionId);
       const facts = foldSession(records);
-      held.conversation.begin(records);
       for (const [key, decided] of facts.remembered) rememberSession(held.memory, key, decided.data);
       held.effects.recover(lastTurnRecords(records, facts), facts.effectsDone);
       // A new turn makes the last one an older one, whose effects nobody looks for any more.
@@ -325,10 +324,8 @@ export class SessionActor {
     if (this.#held !== undefined && !this.#held.log.lost.aborted) return this.#held;
     await this.#release();
     const writer = await this.#parts.ledger.acquire(job.identity);
-    const conversation = createConversation(this.#parts.ledger, this.sessionId, replayName);
     const log: SessionLog = createSessionLog(writer, {
       onCommitted: (records) => {
-        conversation.follow(records);
         effects.committed(records);
         for (const record of records) this.#held?.watcher?.(record);
       },
@@ -339,6 +336,7 @@ export class SessionActor {
       runner: this.#parts.hookRunner,
       signal: this.#parts.signal,
     });
+    const conversation = createConversation(this.#parts.ledger, this.sessionId, replayName);
     const leave = new AbortController();
     this.#held = { log, conversation, memory: new Map(), effects, leave };
     const { ids, limits } = this.#parts;

@@ -143,8 +143,8 @@ class JetStreamLedger implements Ledger {
     this.#assertOpen();
     const held = this.#held.get(session);
     const own = typeof held === 'object' ? held.claimed.state : undefined;
-    // Nobody but this process writes to it, and that has written no more.
-    if (own !== undefined && fromSeq > own.seq) return [];
+    const written = own?.writtenFrom(Math.max(1, Math.trunc(fromSeq)));
+    if (written !== undefined) return written;
     return this.#parts.steady(() => {
       const state = own ?? this.#parts.claims.known(session);
       const filter = this.#parts.subjects.session(session);

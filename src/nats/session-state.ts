@@ -13,6 +13,9 @@ interface Stored {
   readonly sequence: number;
 }
 
+/** Records kept to be read again: a request is made of those of the step before it. */
+const MAX_RECENT = 128;
+
 /** A message to be, with its records. */
 export interface PackedRecords {
   readonly rows: readonly SealedRecord[];
@@ -35,6 +38,8 @@ export class SessionState implements StreamState {
   readonly #closed = new Set<string>();
   readonly #operations = new Set<string>();
   readonly #messages: Stored[] = [];
+  /** The newest records, as far as this process wrote them since it owns the session. */
+  #recent: LedgerRecord[] = [];
 
   constructor(session: string) {
     this.#chain = new SessionChain(session);
@@ -81,8 +86,10 @@ export class SessionState implements StreamState {
         this.#chain.seq = record.seq;
         this.#chain.hash = record.hash;
         this.#note(record, fact);
+        this.#recent.push(record);
       }
     }
+    if (this.#recent.length > MAX_RECENT) this.#recent = this.#recent.slice(-MAX_RECENT);
     this.lastSequence = last;
   }
 
@@ -90,6 +97,17 @@ export class SessionState implements StreamState {
   keepOwnership(epoch: number, last: number): void {
     this.#chain.epoch = epoch;
     this.lastSequence = last;
+    this.#recent = [];
+  }
+
+  /**
+   * Records from `seq` on, where this process wrote them all: nobody else can have, as long as it owns the session.
+   * Undefined where they have to be read.
+   */
+  writtenFrom(seq: number): readonly LedgerRecord[] | undefined {
+    if (seq > this.seq) return [];
+    const first = this.#recent[0]?.seq ?? Number.POSITIVE_INFINITY;
+    return seq < first ? undefined : this.#recent.slice(seq - first);
   }
 
   /** Where the session stands once `order` is stored, or as it is; to be said by its last message. */

@@ -3,7 +3,7 @@ import { argumentsOf } from '../ledger/call-arguments.ts';
 import type { AssistantPart, JsonObject, ToolOutput, UserPart } from '../ledger/content.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { loadOutput, loadParts } from '../ledger/media.ts';
-import { GENESIS_HASH, type LedgerRecord, type RecordOf } from '../ledger/records.ts';
+import type { LedgerRecord, RecordOf } from '../ledger/records.ts';
 import type { PromptAssistantPart, PromptCall, PromptMessage, PromptToolResult } from '../model/adapter.ts';
 import { invocationOf } from '../tools/invoke-tools.ts';
 import { withoutMedia } from './drop-media.ts';
@@ -34,15 +34,12 @@ interface OpenStep {
  */
 export interface Conversation {
   /**
-   * Takes what the ledger holds now, and returns the messages. What was not told is read: the hash chain proves that
-   * everything before the last known record is what it was; if that record differs, all is read again.
+   * Reads what the ledger holds now, and returns the messages. Only new records are read: the hash chain
+   * proves that everything before the last known record is what it was; if that record differs, all is
+   * read again.
    * @throws SwarmError 'ledger-unavailable', 'ledger-corrupt' when the reader fails
    */
   reload(): Promise<readonly PromptMessage[]>;
-  /** Tells all records of the session as they stand, where somebody has read them anyway. */
-  begin(records: readonly LedgerRecord[]): void;
-  /** Tells the records that its one writer has just stored, so that they need not be read. */
-  follow(records: readonly LedgerRecord[]): void;
   /** As the last `reload` left them. */
   readonly messages: readonly PromptMessage[];
   /** Where each message of the last `reload` comes from, in the same order. */
@@ -55,9 +52,6 @@ export interface Conversation {
   readonly upToSeq: number;
 }
 
-/** Records that are kept for the next `reload`; with more of them it reads. A session without requests never asks. */
-const MAX_TOLD = 1_024;
-
 /** `replayName` maps a stored tool name to one every provider accepts. */
 export function createConversation(
   ledger: Ledger,
@@ -65,24 +59,8 @@ export function createConversation(
   replayName: (name: string) => string,
 ): Conversation {
   let fold = new Fold(ledger, replayName);
-  /** All records behind the last one taken, in their order; undefined where some were not told. */
-  let told: LedgerRecord[] | undefined;
 
   async function reload(): Promise<readonly PromptMessage[]> {
-    const news = told;
-    // What is stored from here on is told, whether the reader sees it or not.
-    told = [];
-    try {
-      if (news === undefined || !fold.isFollowedBy(news)) await read();
-      else await fold.add(news);
-    } catch (error) {
-      told = undefined;
-      throw error;
-    }
-    return fold.messages;
-  }
-
-  async function read(): Promise<void> {
     const known = fold.last;
     const records = await ledger.read(session, known?.seq ?? 1);
     if (known === undefined) {
@@ -93,18 +71,11 @@ export function createConversation(
       fold = new Fold(ledger, replayName);
       await fold.add(await ledger.read(session));
     }
+    return fold.messages;
   }
 
   return {
     reload,
-    begin(records) {
-      if (records.length <= MAX_TOLD) told ??= [...records];
-    },
-    follow(records) {
-      if (told === undefined) return;
-      if (told.length + records.length > MAX_TOLD) told = undefined;
-      else told.push(...records);
-    },
     get messages() {
       return fold.messages;
     },
@@ -139,21 +110,8 @@ class Fold {
     this.#replayName = replayName;
   }
 
-  /** Whether records, but for those it has already, are what comes next, without a gap. */
-  isFollowedBy(records: readonly LedgerRecord[]): boolean {
-    let { seq = 0, hash = GENESIS_HASH } = this.last ?? {};
-    for (const record of records) {
-      if (record.seq <= seq) continue;
-      if (record.prev !== hash) return false;
-      ({ seq, hash } = record);
-    }
-    return true;
-  }
-
-  /** What it has already is passed over. */
   async add(records: readonly LedgerRecord[]): Promise<void> {
     for (const record of records) {
-      if (record.seq <= (this.last?.seq ?? 0)) continue;
       // Most records are whole: nothing is waited for.
       if (mayLieOutside(record)) await this.#load(record);
       else this.#take(record);

@@ -107,6 +107,30 @@ describe.skipIf(isNatsMissing())('writers of a JetStream ledger', () => {
     expect(notesOf(records)).toEqual(['second 1', 'first 1', 'second 2', 'first 2']);
   });
 
+  test('an owner asks nobody for what it has just written, and reads what everybody reads', async () => {
+    const ns = freshNamespace();
+    const [ledger, other] = [await openLedgerOn(server, { ns }), await openLedgerOn(server, { ns })];
+    const writer = await ledger.acquire(rootSession('s-1'));
+    await using admin = connectNats(server.url);
+    await admin.connected(AbortSignal.timeout(10_000));
+    const asked: string[] = [];
+    admin.subscribe('$JS.API.DIRECT.GET.SWM_LED', ({ data }) => {
+      const question = Buffer.from(data).toString('utf8');
+      if (question.includes(`${ns}.led.`)) asked.push(question);
+    });
+    await admin.flush();
+    await commit(writer, ...Array.from({ length: 100 }, (_, at) => note(`${at + 1}`)));
+    for (const from of [1, 40, 100, 101]) {
+      expect(notesOf(await ledger.read('s-1', from))).toHaveLength(101 - from);
+    }
+    await admin.flush();
+    expect(asked).toEqual([]);
+    await commit(writer, ...Array.from({ length: 100 }, (_, at) => note(`${at + 101}`)));
+    for (const from of [1, 72, 73, 74, 200, 201]) {
+      expect(await ledger.read('s-1', from)).toEqual(await other.read('s-1', from));
+    }
+  });
+
   test('NB-12 the session of a killed process is taken over within its lease and two seconds', async () => {
     const ns = freshNamespace();
     const ledger = await openLedgerOn(server, { ns });
