@@ -70,6 +70,9 @@ export class GraphRun {
     }
     // One that is taken up to be ended closes without going on.
     if (machine.state === 'paused') machine.send({ type: 'RESUMED' });
+    // What ended the run may be the last fact its process left.
+    this.#stopOnFailure();
+    this.#lookedAt = 0;
     for (const work of schedule.works.values()) if (isActive(work.status)) this.#start(work);
   }
 

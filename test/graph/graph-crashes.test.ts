@@ -134,4 +134,27 @@ describe('a graph whose process dies', { timeout: 120_000 }, () => {
       }
     }
   });
+
+  it('GS-09 fails for what had failed, also where its process died right behind that fact', async () => {
+    const ledger = memoryLedger();
+    const graph = defineGraph({ name: 'g', input: z.string() })
+      .node('good', () => 'done', { from: 'input' })
+      .node(
+        'bad',
+        () => {
+          throw new Error('no');
+        },
+        { from: 'good' },
+      )
+      .build({ output: 'good' });
+    const failed = { at: 'append', record: 'node.finished', skip: 2, when: 'after' } as const;
+    const { runtime, halted } = startProcess(ledger, [{ ...failed, action: { type: 'halt' } }]);
+    const run = runtime.run(graph, 'x', { sessionId: SESSION });
+    await Promise.race([run.result, halted]);
+    expect(ofType(await ledger.read(SESSION), 'node.finished').at(-1)?.data.status).toBe('failed');
+    const successor = startProcess(ledger);
+    const result = await successor.runtime.resume(graph, SESSION).result;
+    expect(result).toMatchObject({ status: 'failed', error: { kind: 'node-failed' } });
+    expect(successor.misfits).toEqual([]);
+  });
 });
