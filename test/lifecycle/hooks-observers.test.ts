@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { OBSERVER_HOOKS } from '../../machines/hooks.ts';
 import type { Hooks } from '../../src/lifecycle/hooks.ts';
 import type { Observer } from '../../src/lifecycle/observer-hooks.ts';
@@ -67,8 +67,11 @@ describe.each(LEDGER_KINDS)('observers (%s)', (kind) => {
     expect(observed.requests).toEqual(plain.requests);
     // Facts, hashes and times: nothing tells the two apart.
     expect(observed.records).toEqual(plain.records);
-    await observed.clock.advance(5_000);
-    expect(total(observed.runtime, counted)).toBe(total(observed.runtime, 'fired'));
+    // The agent ends when its session was given back, which may be after the result.
+    await vi.waitFor(async () => {
+      await observed.clock.advance(5_000);
+      expect(total(observed.runtime, counted)).toBe(total(observed.runtime, 'fired'));
+    });
     expect(total(observed.runtime, 'fired')).toBeGreaterThan(20);
   });
 
