@@ -41,6 +41,13 @@ function pack(into: string): Packed {
   return packed;
 }
 
+/** Code, what describes it, and what the page on workers begins with. */
+const ALLOWED = [
+  /^(dist|src|machines|schemas|docs\/machines)\//,
+  /^[A-Z]+(\.md)?$/,
+  /^(package\.json|docs\/workers\.md|nats\.conf|docker-compose\.yml)$/,
+];
+
 /** What a package of ours must hold, and what must stay out of it. */
 function checkContents(paths: readonly string[]): void {
   const needed = [
@@ -52,13 +59,14 @@ function checkContents(paths: readonly string[]): void {
     'dist/src/nats/index.js',
     'schemas/asyncapi.json',
     'docs/machines/turn.svg',
+    'docs/workers.md',
+    'nats.conf',
+    'docker-compose.yml',
     'dist/src/page/index.html',
     'dist/src/page/app.js',
   ];
   const missing = needed.filter((path) => !paths.includes(path));
-  const strange = paths.filter(
-    (path) => !/^(dist|src|machines|schemas|docs\/machines)\/|^[A-Z]+(\.md)?$|^package\.json$/.test(path),
-  );
+  const strange = paths.filter((path) => !ALLOWED.some((pattern) => pattern.test(path)));
   if (missing.length > 0) throw new Error(`the package lacks ${missing.join(', ')}`);
   if (strange.length > 0) throw new Error(`the package should not hold ${strange.join(', ')}`);
 }
