@@ -53,6 +53,7 @@ describeInBrowser('the five tasks', (browser) => {
     await tab.getByRole('treeitem', { name: 'step step 2' }).click();
     await tab.getByRole('tab', { name: 'Tools' }).click();
     const ofStep = (name: string) => tab.getByRole('list', { name: `Visible in ${name}` });
+    await ofStep('step 2').getByRole('listitem').first().waitFor();
     expect(await ofStep('step 1').getByRole('listitem').allTextContents()).not.toContain('refund_orderfound');
     expect(await ofStep('step 2').getByRole('listitem').allTextContents()).toContain('refund_orderfound');
   });
