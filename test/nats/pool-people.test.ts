@@ -8,9 +8,18 @@ import { reply } from '../../src/testing/reply.ts';
 import { isNatsMissing, type NatsServer } from '../support/nats-server.ts';
 import { ofType } from '../support/run-events.ts';
 import { openLedgerOn, startLedgerServer } from './ledger-server.ts';
-import { asksThenTells, chain, expectSound, poolWorld, queueOf, treeOf } from './pool-world.ts';
+import { asksThenTells, chain, expectSound, poolWorld, queueOf, type Request, treeOf } from './pool-world.ts';
 
 const WITHIN = { timeout: 20_000, interval: 25 };
+
+/** A lead that has a payer pay, and says so. */
+function leadAsksPayer({ toolNames, messages }: Request) {
+  const isDone = messages.some(({ role }) => role === 'tool');
+  if (toolNames.includes('ask_payer')) {
+    return isDone ? reply().text('lead done') : reply().call('ask_payer', { task: 'Pay.' });
+  }
+  return isDone ? reply().text('paid') : reply().call('pay', { id: 'a' });
+}
 
 describe.skipIf(isNatsMissing())('people and children on other workers', () => {
   let server: NatsServer;
@@ -20,16 +29,8 @@ describe.skipIf(isNatsMissing())('people and children on other workers', () => {
   afterAll(() => server[Symbol.asyncDispose]());
 
   test('T27 a person decides on a call of a child from a third process, and all of it goes on', async () => {
-    const { runtime, runtimeOf } = await poolWorld(
-      server,
-      ({ toolNames, messages }) => {
-        const isDone = messages.some(({ role }) => role === 'tool');
-        if (toolNames.includes('ask_payer')) {
-          return isDone ? reply().text('lead done') : reply().call('ask_payer', { task: 'Pay.' });
-        }
-        return isDone ? reply().text('paid') : reply().call('pay', { id: 'a' });
-      },
-      (baseURL) => chain(baseURL, ['lead', 'payer'], { needsApproval: true }),
+    const { runtime, runtimeOf } = await poolWorld(server, leadAsksPayer, (baseURL) =>
+      chain(baseURL, ['lead', 'payer'], { needsApproval: true }),
     );
     const third = runtimeOf();
     const run = runtime.run('lead', 'Go.');
@@ -48,16 +49,8 @@ describe.skipIf(isNatsMissing())('people and children on other workers', () => {
   });
 
   test('a run that pauses for people says so once only a person can let it go on', async () => {
-    const { runtime } = await poolWorld(
-      server,
-      ({ toolNames, messages }) => {
-        const isDone = messages.some(({ role }) => role === 'tool');
-        if (toolNames.includes('ask_payer')) {
-          return isDone ? reply().text('lead done') : reply().call('ask_payer', { task: 'Pay.' });
-        }
-        return isDone ? reply().text('paid') : reply().call('pay', { id: 'a' });
-      },
-      (baseURL) => chain(baseURL, ['lead', 'payer'], { needsApproval: true }),
+    const { runtime } = await poolWorld(server, leadAsksPayer, (baseURL) =>
+      chain(baseURL, ['lead', 'payer'], { needsApproval: true }),
     );
     const run = runtime.run('lead', 'Go.', { onApproval: 'pause' });
     const result = await run.result;
@@ -69,16 +62,8 @@ describe.skipIf(isNatsMissing())('people and children on other workers', () => {
   });
 
   test('T27 a text for a turn that sleeps waits for its calls, and wakes nobody again and again', async () => {
-    const { runtime, ns } = await poolWorld(
-      server,
-      ({ toolNames, messages }) => {
-        const isDone = messages.some(({ role }) => role === 'tool');
-        if (toolNames.includes('ask_payer')) {
-          return isDone ? reply().text('lead done') : reply().call('ask_payer', { task: 'Pay.' });
-        }
-        return isDone ? reply().text('paid') : reply().call('pay', { id: 'a' });
-      },
-      (baseURL) => chain(baseURL, ['lead', 'payer'], { needsApproval: true }),
+    const { runtime, ns } = await poolWorld(server, leadAsksPayer, (baseURL) =>
+      chain(baseURL, ['lead', 'payer'], { needsApproval: true }),
     );
     const run = runtime.run('lead', 'Go.');
     const pending = () => runtime.approvals.pending({ sessionId: run.sessionId });
