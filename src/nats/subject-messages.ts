@@ -1,4 +1,4 @@
-import { DeliverPolicy, jetstream } from '@nats-io/jetstream';
+import { type Consumer, type ConsumerMessages, DeliverPolicy, jetstream } from '@nats-io/jetstream';
 import { type Clock, sleep, systemClock } from '../clock.ts';
 import { SwarmError } from '../errors.ts';
 import { NATS_LIMITS } from '../limits.ts';
@@ -43,7 +43,7 @@ export async function* readSubject(
 }
 
 /**
- * Headers of the last message of every subject under a filter, in the order of the stream.
+ * Headers of the last message of every subject under a filter as of the question, in the order of the stream.
  * @throws SwarmError 'nats-unavailable', 'nats-rejected'
  */
 export async function readLastOfEach(
@@ -58,29 +58,51 @@ export async function readLastOfEach(
       headers_only: true,
       inactive_threshold: NATS_LIMITS.consumerMs,
     });
-    const found: SequencedMessage[] = [];
-    const { num_pending: pending } = await consumer.info(true);
+    const { num_pending: count } = await consumer.info(true);
     try {
-      if (pending === 0) return found;
-      const messages = await consumer.consume({ max_messages: 1_000, expires: NATS_LIMITS.requestMs });
-      const stop = () => messages.stop();
-      client.life.addEventListener('abort', stop, { once: true });
-      try {
-        for await (const { seq: sequence, subject, data, headers, info } of messages) {
-          const header = (name: string) => (headers?.has(name) === true ? headers.get(name) : undefined);
-          found.push({ sequence, subject, data, header });
-          if (info.pending === 0) return found;
-        }
-      } finally {
-        client.life.removeEventListener('abort', stop);
-        // Not `close`, which waits for a reader to see the end.
-        messages.stop();
-      }
-      throw new SwarmError('nats-unavailable', `reading ${filter}: the connection was lost`);
+      return count === 0 ? [] : await takeLast(client, await consume(consumer), count);
     } finally {
       if (client.state.type === 'connected') await consumer.delete().catch(() => undefined);
     }
   } catch (error) {
     throw natsError(error, `reading ${filter}`);
   }
+}
+
+function consume(consumer: Consumer): Promise<ConsumerMessages> {
+  return consumer.consume({ max_messages: 1_000, expires: NATS_LIMITS.requestMs });
+}
+
+/**
+ * The first `count` messages, one of each subject. Behind them the server goes on with what was stored meanwhile, also
+ * under subjects it has told of, and on a busy stream without end.
+ */
+async function takeLast(
+  client: NatsClient,
+  messages: ConsumerMessages,
+  count: number,
+): Promise<readonly SequencedMessage[]> {
+  const found = new Map<string, SequencedMessage>();
+  const stop = () => messages.stop();
+  client.life.addEventListener('abort', stop, { once: true });
+  let taken = 0;
+  let reader: string | undefined;
+  try {
+    for await (const { seq: sequence, subject, data, headers, info } of messages) {
+      reader ??= info.consumer;
+      // One that is made anew after a silence goes on with every message, not with the last ones.
+      if (info.consumer !== reader) break;
+      const header = (name: string) => (headers?.has(name) === true ? headers.get(name) : undefined);
+      // Where one of the first was removed meanwhile, a newer one of the same subject may come in its place.
+      found.delete(subject);
+      found.set(subject, { sequence, subject, data, header });
+      taken += 1;
+      if (taken === count || info.pending === 0) return [...found.values()];
+    }
+  } finally {
+    client.life.removeEventListener('abort', stop);
+    // Not `close`, which waits for a reader to see the end.
+    messages.stop();
+  }
+  throw new SwarmError('nats-unavailable', 'the server was silent, or the connection was lost');
 }
