@@ -70,6 +70,7 @@ export async function openWorkplace(script: Script): Promise<Workplace> {
     HOME: folder,
     TERM: 'xterm-256color',
     LANG: 'C.UTF-8',
+    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
     TEST_MODEL_URL: server.baseURL,
     TEST_GATE_URL: gates.url,
   };
