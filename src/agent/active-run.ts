@@ -122,10 +122,7 @@ export class ActiveRun implements TurnOwner {
     // What was written as a budget when the turn was opened.
     const bounds = (turn.opened.data.budget ?? {}) as BudgetOptions;
     budget.restore(before, bounds);
-    for (const report of before.reports) {
-      usage.noteBefore(report.agent, report.usage, report.complete);
-      if (report.usage !== undefined) budget.noteUsage(report.usage);
-    }
+    for (const report of before.reports) usage.noteBefore(report.agent, report.usage, report.complete);
     this.#armWallClock();
   }
 

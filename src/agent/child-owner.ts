@@ -18,6 +18,8 @@ export class ChildOwner implements TurnOwner {
   readonly before = { steps: 0, toolCalls: 0 };
   /** The session that took over last. */
   lastSession: string | undefined;
+  /** Only a child that a worker has spends a budget of its own. */
+  readonly takeUp: TurnOwner['takeUp'];
   readonly #request: OwnedRequest;
   readonly #resolve: (outcome: LastOutcome) => void;
   readonly #onAbort = () => (this.#turn?.stop ?? this.#graph)?.stop(this.#request.stopCause());
@@ -28,6 +30,7 @@ export class ChildOwner implements TurnOwner {
     this.scope = scope;
     this.#request = request;
     this.stopped = request.signal;
+    if (request.unit !== undefined) this.takeUp = (_, before) => scope.budget.restore(before, {});
     const { promise, resolve } = Promise.withResolvers<LastOutcome>();
     this.result = promise;
     this.#resolve = resolve;

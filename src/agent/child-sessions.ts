@@ -13,7 +13,7 @@ import { type FoundWork, findWork, submitTurn } from './handoff-chain.ts';
 import type { Lineage } from './lineage.ts';
 import { createRestartBudget } from './restart-budget.ts';
 import { type IndeterminateCall, type RunUsage, usageOf } from './run-result.ts';
-import type { DecideIndeterminate, TurnRequest } from './run-turn-job.ts';
+import { type DecideIndeterminate, type TurnRequest, takeUpRun } from './run-turn-job.ts';
 import type { SessionParts } from './session-parts.ts';
 import { tallyTree } from './tally-tree.ts';
 import { failureOf } from './thrown-failure.ts';
@@ -138,6 +138,8 @@ async function runWork(
   owner: ChildOwner,
 ): Promise<LastOutcome> {
   if (owner.endsBefore(work.type)) return owner.result;
+  // Taken up between two turns of a handoff, it has no turn that would count what came before.
+  if (work.type === 'open') await takeUpRun(work.request, parts.ledger);
   submitTurn(parts, work.request, work.type === 'open' ? work.input : undefined);
   return owner.result;
 }

@@ -101,7 +101,7 @@ export async function takeUpJob(parts: SessionParts, root: TurnRequest): Promise
   if (work.type === 'ended' || identity.session === root.identity.session) return resumeJob(root);
   run.handedOff(identity, work);
   if (work.type === 'resume') return resumeJob(work.request);
-  await takeUpRun(work.request, parts);
+  await takeUpRun(work.request, parts.ledger);
   return inputJob(work.request, work.input);
 }
 

@@ -17,7 +17,6 @@ import { agentsByName } from './reachable-agents.ts';
 import type { RunResult } from './run-result.ts';
 import type { RuntimeCore } from './runtime-core.ts';
 import type { SessionParts } from './session-parts.ts';
-import { tallyTree } from './tally-tree.ts';
 import { whenUnwanted } from './wanted-child.ts';
 
 /** What the facts of a parent say of a child that any worker may have. */
@@ -89,7 +88,7 @@ export async function runPlaced(
   const known = agentsByName(core.agents);
   const refusal = unfitness(task, known);
   if (refusal !== undefined) return failed(refusal);
-  const run = await scopeOf(core, task);
+  const run = scopeOf(core, task);
   const stop = createStop(core.clock, run.budget.options.wallMs, order);
   try {
     const end = await runChild(parts, {
@@ -123,18 +122,11 @@ function unfitness(task: PlacedTask, known: ReadonlyMap<string, AnyAgent>): Fail
   return { kind: 'definition-mismatch', message: `${name} is another one here than its parent asked` };
 }
 
-/** What the run of the child has to itself. What it used in an earlier process counts. */
-async function scopeOf({ ledger, limits }: RuntimeCore, task: PlacedTask): Promise<RunScope> {
+/** What the run of the child has to itself. What it used in an earlier process is counted by whoever has its session. */
+function scopeOf({ limits }: RuntimeCore, task: PlacedTask): RunScope {
   const { grant } = task.intended.data;
   const budget = createRunBudget((grant?.budget ?? {}) as BudgetOptions);
-  const opened = await ledger;
-  const { turns } = foldSession(await opened.read(task.session));
-  if (turns.length === 0) budget.reserveAgent(grant?.bounds.agents ?? 1);
-  else {
-    const before = await tallyTree(opened, task.intended.data.agent, turns);
-    budget.restore(before, {});
-    for (const { usage } of before.reports) if (usage !== undefined) budget.noteUsage(usage);
-  }
+  budget.reserveAgent(grant?.bounds.agents ?? 1);
   return {
     runId: task.run,
     context: undefined,

@@ -30,9 +30,9 @@ import { giveUpOrphans } from './orphaned-children.ts';
 import { oversizedInput } from './oversized-input.ts';
 import { pendingOfTurn } from './pending-approvals.ts';
 import { planTurn, readySources } from './plan-turn.ts';
-import type { OpenSession, SessionJob, SessionParts } from './session-parts.ts';
+import type { OpenSession, SessionJob } from './session-parts.ts';
 import { withinTree } from './session-tree.ts';
-import { tallyTree } from './tally-tree.ts';
+import { readOnce, tallyTree } from './tally-tree.ts';
 import { type LeftOpen, outcomeOf, refusedOutcome, type TurnOutcome } from './turn-outcome.ts';
 import type { TurnOwner } from './turn-owner.ts';
 import type { DelegatingTurn, TurnBefore } from './turn-ways.ts';
@@ -232,8 +232,9 @@ export async function resumeTurn(session: OpenSession, request: TurnRequest): Pr
   if (log.identity.parent !== request.identity.parent) return refusedOutcome(belongsElsewhere(log.identity));
   const wider = checkCeiling(request, parts, facts.opened);
   const turn = await withArguments(facts.openTurn, parts.ledger);
-  await takeUpRun(request, parts);
-  if (request.run.unit !== undefined) await setGrantsAside(request.run.scope.budget, turn, parts.ledger);
+  const reading = readOnce(parts.ledger);
+  await takeUpRun(request, reading);
+  if (request.run.unit !== undefined) await setGrantsAside(request.run.scope.budget, turn, reading);
   // The ceiling of the turn is the one it was opened with: what a newer definition adds stays out.
   const opened = turn.opened.data;
   const signal = AbortSignal.any([request.run.stopped, session.leaving]);
@@ -260,10 +261,13 @@ export async function resumeTurn(session: OpenSession, request: TurnRequest): Pr
   return drive(session, request.run, scope, entry);
 }
 
-/** What the run used before counts once, for all of its sessions together, where its root is taken up. */
-export async function takeUpRun({ run, identity }: TurnRequest, { ledger }: SessionParts): Promise<void> {
+/**
+ * What the run used before counts once, for all of its sessions together, where its root is taken up, or the child that
+ * is a worker's. Asked while nobody else can be at work on it: what others did meanwhile would not count.
+ */
+export async function takeUpRun({ run, identity }: TurnRequest, ledger: Pick<Ledger, 'read'>): Promise<void> {
   if (run.takeUp === undefined) return;
-  const records = await ledger.read(identity.root);
+  const records = await ledger.read(run.unit?.session ?? identity.root);
   const turn = foldSession(records).turns.at(-1);
   if (turn === undefined) return;
   run.takeUp(turn, await tallyTree(ledger, records[0]?.agent ?? '', [turn]));

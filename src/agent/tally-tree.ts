@@ -12,6 +12,21 @@ export interface TreeTally {
   readonly reports: readonly (RecordedUsage & { readonly agent: string })[];
 }
 
+/**
+ * Reads each session once: what is counted twice of a session that is at work, as used and as left of a share, is
+ * counted at one moment.
+ */
+export function readOnce(ledger: Pick<Ledger, 'read'>): Pick<Ledger, 'read'> {
+  const known = new Map<string, ReturnType<Ledger['read']>>();
+  return {
+    read(session) {
+      const records = known.get(session) ?? ledger.read(session);
+      known.set(session, records);
+      return records;
+    },
+  };
+}
+
 type Sums = { -readonly [K in Exclude<keyof TreeTally, 'reports'>]: number } & {
   reports: (RecordedUsage & { readonly agent: string })[];
 };

@@ -26,8 +26,11 @@ export interface TurnOwner {
   readonly unit?: WorkUnit | undefined;
   /** The work is taken up. False where nobody wants it any more; nothing of it is then opened. */
   begin(): boolean;
-  /** The run is taken up with the turn that began it: what it used before counts. Absent below the root. */
-  takeUp?(turn: TurnFacts, before: TreeTally): void;
+  /**
+   * The run is taken up with the turn that began it: what it used before counts. Absent where the budget is that of
+   * somebody above.
+   */
+  readonly takeUp?: ((turn: TurnFacts, before: TreeTally) => void) | undefined;
   /** The turn is open from here on. */
   attach(turn: TurnScope): void;
   /** A graph is open from here on: it can be stopped, and takes no text. */

@@ -84,8 +84,8 @@ export interface RunBudget {
   /** Keeps out of reach what was given away in an earlier process and is not used up. */
   setAside(share: BudgetShare): void;
   /**
-   * Goes on with a budget of an earlier process: what was used of it, and its bounds where this one has none of
-   * its own.
+   * Goes on with a budget of an earlier process: what was used of it, in place of what was counted and set aside here,
+   * and its bounds where this one has none of its own.
    */
   restore(used: UsedBefore, bounds: BudgetOptions): void;
 }
@@ -101,6 +101,8 @@ export interface UsedBefore {
   readonly toolCalls: number;
   readonly agents: number;
   readonly handoffs: number;
+  /** Of each request, what it reported. */
+  readonly reports: readonly { readonly usage: Usage | undefined }[];
 }
 
 /** What of a budget is another worker's to spend. Bounds that the budget has not are not in it. */
@@ -117,10 +119,12 @@ export function createRunBudget(options: BudgetOptions): RunBudget {
   return new CountedBudget(options);
 }
 
+const NOTHING = { steps: 0, toolCalls: 0, tokens: 0, costUsd: 0, agents: 0, handoffs: 0 };
+
 class CountedBudget implements RunBudget {
   readonly #own: BudgetOptions;
   readonly #holds = createUsageHolds();
-  readonly #used = { steps: 0, toolCalls: 0, tokens: 0, costUsd: 0, agents: 0, handoffs: 0 };
+  readonly #used = { ...NOTHING };
   #bounds: BudgetOptions;
   #callsRefused = 0;
 
@@ -206,8 +210,9 @@ class CountedBudget implements RunBudget {
   }
 
   restore(before: UsedBefore, earlier: BudgetOptions): void {
-    for (const name of ['steps', 'toolCalls', 'agents', 'handoffs'] as const)
-      this.#used[name] += before[name];
+    const { steps, toolCalls, agents, handoffs, reports } = before;
+    Object.assign(this.#used, { ...NOTHING, steps, toolCalls, agents, handoffs });
+    for (const { usage } of reports) if (usage !== undefined) this.noteUsage(usage);
     this.#bounds = { ...earlier, ...this.#own };
   }
 
