@@ -133,10 +133,12 @@ export class RecordedRun {
     }
     try {
       const fact = await this.#fact(result, parts);
+      // Somebody else ended it, and told, before this process had the session.
+      if (fact === undefined) return { type: 'none' };
       // A run that was taken up may have come to another session than the one it was given to.
       const isHere = session?.log.identity.session === this.#ticket.session;
-      if (fact !== undefined && session !== undefined && isHere) await session.log.commit([fact]);
-      else if (fact !== undefined) await this.#tellElsewhere(fact, parts);
+      if (session !== undefined && isHere) await session.log.commit([fact]);
+      else await this.#tellElsewhere(fact, parts);
       return { type: 'told', result };
     } catch (error) {
       return { type: 'open', kind: failureOf(error).kind };
