@@ -13,10 +13,10 @@ import type { AnyAgent } from './define-agent.ts';
 import { definitionHash } from './definition-hash.ts';
 import type { DelegationScope } from './delegations.ts';
 import { childLineage } from './lineage.ts';
+import { openInTree } from './open-tree.ts';
 import { agentsByName } from './reachable-agents.ts';
 import type { RunResult } from './run-result.ts';
 import { withSession } from './session-task.ts';
-import { withinTree } from './session-tree.ts';
 import { resultOfSettled, settledFact } from './settled-run.ts';
 
 /** A child that any worker may have. */
@@ -147,11 +147,8 @@ async function decisionsBelow({
 }: PlacedChild): Promise<Readonly<Record<string, IndeterminateDecision>>> {
   const { ledger } = scope.session.parts;
   const decisions: Record<string, IndeterminateDecision> = {};
-  for (const open of withinTree(await ledger.listOpen(), sessionId)) {
-    const { openTurn } = foldSession(await ledger.read(open.sessionId));
-    for (const call of openTurn === undefined ? [] : indeterminateCalls(openTurn)) {
-      decisions[call.callId] = scope.request.decide(call);
-    }
+  for (const { turn } of await openInTree(ledger, sessionId)) {
+    for (const call of indeterminateCalls(turn)) decisions[call.callId] = scope.request.decide(call);
   }
   return decisions;
 }

@@ -26,12 +26,12 @@ import { ceilingIn, checkCeiling, sessionOpened } from './ceiling.ts';
 import type { AnyAgent } from './define-agent.ts';
 import { setGrantsAside } from './granted-budget.ts';
 import type { Lineage } from './lineage.ts';
+import { type OpenTurn, openInTree } from './open-tree.ts';
 import { giveUpOrphans } from './orphaned-children.ts';
 import { oversizedInput } from './oversized-input.ts';
 import { pendingOfTurn } from './pending-approvals.ts';
 import { planTurn, readySources } from './plan-turn.ts';
 import type { OpenSession, SessionJob } from './session-parts.ts';
-import { withinTree } from './session-tree.ts';
 import { readOnce, tallyTree } from './tally-tree.ts';
 import { type LeftOpen, outcomeOf, refusedOutcome, type TurnOutcome } from './turn-outcome.ts';
 import type { TurnOwner } from './turn-owner.ts';
@@ -303,8 +303,9 @@ async function leftOpen(session: OpenSession, end: TurnEnd): Promise<LeftOpen> {
 
 /** What waits for somebody in a session and all below it. @throws SwarmError of the ledger */
 export async function leftInTree(ledger: Ledger, sessionId: string): Promise<LeftOpen> {
-  const open = withinTree(await ledger.listOpen(), sessionId);
-  const found = await Promise.all(open.map(({ sessionId }) => leftOpenIn(ledger, sessionId)));
+  const found = await Promise.all(
+    (await openInTree(ledger, sessionId)).map((one) => leftOpenIn(ledger, one)),
+  );
   const approvals = found.flatMap((one) => one.approvals).sort((a, b) => a.requestedAt - b.requestedAt);
   return {
     approvals: approvals.map(({ requestedAt: _, ...request }) => request),
@@ -312,10 +313,7 @@ export async function leftInTree(ledger: Ledger, sessionId: string): Promise<Lef
   };
 }
 
-async function leftOpenIn(ledger: Ledger, sessionId: string) {
-  const facts = foldSession(await ledger.read(sessionId));
-  const turn = facts.openTurn;
-  if (turn === undefined) return { approvals: [], calls: [] };
+async function leftOpenIn(ledger: Ledger, { sessionId, facts, turn }: OpenTurn) {
   const approvals = pendingOfTurn(sessionId, facts, await withArguments(turn, ledger));
   return { approvals, calls: indeterminateCalls(turn) };
 }

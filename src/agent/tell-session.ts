@@ -4,6 +4,7 @@ import type { JsonObject } from '../ledger/content.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NewRecord } from '../ledger/records.ts';
 import { toldOfSession } from '../ledger/run-standing.ts';
+import { foldSession } from '../ledger/turn-facts.ts';
 import { postToOwner } from './approvals.ts';
 import { shownMessage } from './message-turn.ts';
 import { type PoolDesk, placedSession, wakeWorkers } from './pool-desk.ts';
@@ -54,8 +55,8 @@ const MAX_RETRY_MS = 500;
 const NEVER = new AbortController().signal;
 
 async function isOpen(core: RuntimeCore, session: string): Promise<boolean> {
-  const open = await (await core.ledger).listOpen();
-  return open.some(({ sessionId }) => sessionId === session);
+  const { openTurn } = foldSession(await (await core.ledger).read(session));
+  return openTurn !== undefined;
 }
 
 async function tellOnce(core: RuntimeCore, word: SessionWord): Promise<void> {

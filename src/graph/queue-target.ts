@@ -1,12 +1,12 @@
 import { type AnyAgent, isAgent } from '../agent/define-agent.ts';
 import { definitionHash } from '../agent/definition-hash.ts';
+import { openInTree } from '../agent/open-tree.ts';
 import { assertFits } from '../agent/oversized-input.ts';
 import { PooledRun, type PooledRunOptions } from '../agent/pooled-run.ts';
 import { reachableAgents } from '../agent/reachable-agents.ts';
 import type { Run } from '../agent/run.ts';
 import { inputParts, type RunInput } from '../agent/run-input.ts';
 import type { RuntimeCore } from '../agent/runtime-core.ts';
-import { withinTree } from '../agent/session-tree.ts';
 import { handleOf, idsOfRun } from '../agent/start-run.ts';
 import type { QueuedRun } from '../agent/work-pool.ts';
 import { SwarmError } from '../errors.ts';
@@ -14,7 +14,7 @@ import { createLiveBus } from '../events/live-bus.ts';
 import type { JsonObject, JsonValue } from '../ledger/content.ts';
 import { storeParts } from '../ledger/media.ts';
 import { indeterminateCalls } from '../ledger/recovery.ts';
-import { foldSession } from '../ledger/turn-facts.ts';
+
 import { checkDiscovery, type DiscoveryOptions } from '../tools/discovery-policy.ts';
 import { toPlainJson } from '../tools/plain-json.ts';
 import type { IndeterminateDecision } from '../tools/reconcile-call.ts';
@@ -195,11 +195,8 @@ async function decisionsIn(
   if (indeterminate === undefined) return {};
   const ledger = await core.ledger;
   const decisions: Record<string, IndeterminateDecision> = {};
-  for (const open of withinTree(await ledger.listOpen(), sessionId)) {
-    const { openTurn } = foldSession(await ledger.read(open.sessionId));
-    for (const call of openTurn === undefined ? [] : indeterminateCalls(openTurn)) {
-      decisions[call.callId] = indeterminate(call);
-    }
+  for (const { turn } of await openInTree(ledger, sessionId)) {
+    for (const call of indeterminateCalls(turn)) decisions[call.callId] = indeterminate(call);
   }
   return decisions;
 }
