@@ -13,7 +13,8 @@ export default defineConfig({
     env: { NODE_COMPILE_CACHE: resolve('.cache/compiled') },
     typecheck: { enabled: true, include: ['test/**/*.test-d.ts'], checker: 'tsc' },
     reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
-    maxWorkers: 2,
+    // Two cores, and tests that wait for leases and processes for a part of their time.
+    maxWorkers: 3,
     // A bound on hanging, not on speed: shared machines are slow at times.
     testTimeout: 120_000,
     retry: process.env['CI'] === 'true' ? 1 : 0,
