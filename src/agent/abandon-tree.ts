@@ -26,7 +26,7 @@ async function abandonSession(core: RuntimeCore, sessionId: string, reason: stri
   const identity = await identityOf(await core.ledger, sessionId);
   const actor = core.registry.find(sessionId);
   if (actor?.graph !== undefined) {
-    actor.graph.stop({ type: 'interrupted', reason });
+    actor.graph.stop.stop({ type: 'interrupted', reason });
     await actor.settled();
     return;
   }

@@ -106,7 +106,7 @@ export class PooledRun implements RunSide {
     const { promise, resolve } = Promise.withResolvers<SteeringOutcome>();
     this.#texts.set(id, resolve);
     try {
-      await tellSession(core, { session, kind: 'steer', body: { id, text } });
+      await tellSession(core, { session, kind: 'steer', body: { id, text, run: this.scope.runId } });
     } catch (error) {
       this.#texts.delete(id);
       return { delivered: false, reason: failureOf(error).message };
@@ -260,8 +260,8 @@ export class PooledRun implements RunSide {
   }
 
   async #tell(kind: SessionWord['kind']): Promise<void> {
-    const { core, sessionId: session } = this.#options;
-    await tellSession(core, { session, kind, body: {} }).catch(() => {
+    const { core, sessionId: session, runId: run } = this.#options;
+    await tellSession(core, { session, kind, body: { run } }).catch(() => {
       // Between two owners nobody listens: whoever takes the turn up is told.
       if (kind === 'pause' || kind === 'stop-after-step') this.#later.add(kind);
     });
@@ -271,7 +271,7 @@ export class PooledRun implements RunSide {
   async #sendCancel(reason: string): Promise<void> {
     const { core, sessionId: session, runId: run, target } = this.#options;
     try {
-      if (this.#isOpen) return await tellSession(core, { session, kind: 'cancel', body: { reason } });
+      if (this.#isOpen) return await tellSession(core, { session, kind: 'cancel', body: { reason, run } });
     } catch (error) {
       if (!isSwarmError(error, 'turn-not-open')) return;
     }

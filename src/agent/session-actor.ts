@@ -12,7 +12,7 @@ import type { StopCause, StopSignal } from '../turn/stop-signal.ts';
 import type { TurnScope } from '../turn/turn-scope.ts';
 import { createEffectQueue, type EffectQueue } from './effect-queue.ts';
 import { serveInbox } from './session-inbox.ts';
-import type { OpenSession, SessionHome, SessionJob, SessionParts } from './session-parts.ts';
+import type { GraphAtWork, OpenSession, SessionHome, SessionJob, SessionParts } from './session-parts.ts';
 import { failureOf } from './thrown-failure.ts';
 
 interface Held {
@@ -41,7 +41,7 @@ export class SessionActor {
   #turn: TurnScope | undefined;
   /** The turn in another session that goes on in place of one of this session. */
   #follows: (() => TurnScope | undefined) | undefined;
-  #graph: StopSignal | undefined;
+  #graph: GraphAtWork | undefined;
   /** Resolves at the next change of the turn under way. */
   #nextTurn = Promise.withResolvers<void>();
   #hooks: readonly Hooks[] = [];
@@ -68,11 +68,11 @@ export class SessionActor {
 
   /** The stop of what is under way, a turn or a graph. */
   get stop(): StopSignal | undefined {
-    return this.turn?.stop ?? this.#graph;
+    return this.turn?.stop ?? this.#graph?.stop;
   }
 
-  /** The stop of the graph under way, if there is one. */
-  get graph(): StopSignal | undefined {
+  /** The graph under way, if there is one. */
+  get graph(): GraphAtWork | undefined {
     return this.#graph;
   }
 
@@ -253,11 +253,11 @@ export class SessionActor {
       follow: (turn) => {
         this.#follows = turn;
       },
-      setGraph: (stop) => {
-        this.#graph = stop;
+      setGraph: (graph) => {
+        this.#graph = graph;
         this.#nextTurn.resolve();
         this.#nextTurn = Promise.withResolvers<void>();
-        if (this.#detached !== undefined) stop?.stop(this.#detached);
+        if (this.#detached !== undefined) graph?.stop.stop(this.#detached);
       },
       whenFree: (tell) => void this.#afterJob.push(tell),
       gaveWay: (status) => this.#giveWay(status),

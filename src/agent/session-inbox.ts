@@ -2,18 +2,19 @@ import { isSwarmError, SwarmError } from '../errors.ts';
 import type { IdSource } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../ledger/content.ts';
 import type { InboxItem, InboxReply, Ledger } from '../ledger/ledger.ts';
+import { namesOfRun } from '../ledger/run-standing.ts';
 import { type ApprovalDecision, readDecision } from '../tools/approval-decisions.ts';
-import type { StopSignal } from '../turn/stop-signal.ts';
 import type { TurnScope } from '../turn/turn-scope.ts';
 import { acceptSteering } from './active-run.ts';
 import { messageTurn } from './message-turn.ts';
+import type { GraphAtWork } from './session-parts.ts';
 
 /** What a listener needs of the session it serves. */
 export interface InboxTarget {
   /** The turn under way, once there is one, or `undefined` when there will be none. */
   turnOrIdle(): Promise<TurnScope | undefined>;
-  /** The stop of the graph under way, if there is one. */
-  readonly graph: StopSignal | undefined;
+  /** The graph under way, if there is one. */
+  readonly graph: GraphAtWork | undefined;
 }
 
 /** Answers what other processes ask of a session this one owns, until `signal` aborts. Never rejects. */
@@ -25,7 +26,7 @@ export async function serveInbox(
 ): Promise<void> {
   try {
     for await (const item of ledger.inbox(session, options.signal)) {
-      const reply = await answer(item, target, options);
+      const reply = await answer(ledger, item, target, options);
       await ledger.reply(item, reply);
     }
   } catch {
@@ -34,13 +35,15 @@ export async function serveInbox(
 }
 
 async function answer(
+  ledger: Ledger,
   item: InboxItem,
   target: InboxTarget,
   options: { readonly ids: IdSource; readonly steeringQueue: number },
 ): Promise<InboxReply> {
   try {
     const turn = await target.turnOrIdle();
-    if (target.graph !== undefined) return { type: 'accepted', body: actOnGraph(item, target.graph) };
+    if (target.graph !== undefined)
+      return { type: 'accepted', body: await actOnGraph(ledger, item, target.graph) };
     if (turn === undefined) return { type: 'rejected', code: 'turn-not-open', message: 'no turn is at work' };
     return { type: 'accepted', body: await actOnTurn(item, turn, options) };
   } catch (error) {
@@ -59,6 +62,8 @@ export async function actOnTurn(
   options: { readonly ids: IdSource; readonly steeringQueue: number },
 ): Promise<JsonValue> {
   const body = objectOf(item.body);
+  const { turnId, session, run } = turn;
+  await assertMeant(session.ledger, item, { run: run.runId, turn: turnId, in: session.sessionId });
   switch (item.kind) {
     case 'approval':
       await decideHere(turn, textOf(body['id']), readDecision(body['decision'], turn.plan.limits));
@@ -87,7 +92,13 @@ export async function actOnTurn(
  * Carries out what somebody outside asks of a graph: it can be stopped, and nothing else.
  * @throws SwarmError 'turn-not-open', 'not-pausable'
  */
-export function actOnGraph({ kind, body }: Pick<InboxItem, 'kind' | 'body'>, stop: StopSignal): JsonValue {
+export async function actOnGraph(
+  ledger: Ledger,
+  item: Pick<InboxItem, 'session' | 'kind' | 'body'>,
+  { stop, runId }: GraphAtWork,
+): Promise<JsonValue> {
+  const { session, kind, body } = item;
+  await assertMeant(ledger, item, { run: runId, in: session });
   if (kind === 'pause') {
     throw new SwarmError('not-pausable', 'a graph is at work, or a swarm between two turns: it has no step');
   }
@@ -98,6 +109,32 @@ export function actOnGraph({ kind, body }: Pick<InboxItem, 'kind' | 'body'>, sto
   if (kind !== 'cancel') throw new SwarmError('turn-not-open', 'a graph is at work, which takes no text');
   stop.stop({ type: 'cancelled', reason: textOf(objectOf(body)['reason']) });
   return {};
+}
+
+/** The run that is at work: under which id, in which turn of which session. */
+interface RunAtWork {
+  readonly run: string;
+  readonly turn?: string;
+  readonly in: string;
+}
+
+/**
+ * A word that names a run is for no other: whoever said it may be gone, and the run over that had the session then. One
+ * that names none is for whichever is at work.
+ * @throws SwarmError 'turn-not-open'
+ */
+async function assertMeant(
+  ledger: Ledger,
+  { session, body }: Pick<InboxItem, 'session' | 'body'>,
+  atWork: RunAtWork,
+): Promise<void> {
+  const { run } = objectOf(body);
+  if (typeof run !== 'string' || run === atWork.run) return;
+  // Who took over from the session that is told may have other facts of who took the run up.
+  const places = [...new Set([session, atWork.in])];
+  const records = (await Promise.all(places.map((place) => ledger.read(place)))).flat();
+  if (namesOfRun(records, atWork).has(run)) return;
+  throw new SwarmError('turn-not-open', `${session} is at work on another run than ${run}`);
 }
 
 /** Only a run as a whole pauses: who is below it goes on with it. @throws SwarmError 'turn-not-open', 'not-pausable' */

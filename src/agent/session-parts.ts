@@ -50,6 +50,13 @@ export interface SessionParts {
   readonly signal: AbortSignal;
 }
 
+/** A graph, or a swarm between two turns. */
+export interface GraphAtWork {
+  readonly stop: StopSignal;
+  /** Of the run it is at work for. */
+  readonly runId: string;
+}
+
 /** A session this process owns, as a job finds it. */
 export interface OpenSession {
   readonly facts: SessionFacts;
@@ -61,7 +68,7 @@ export interface OpenSession {
   /** Makes a turn the one that steering, decisions and stops go to; call again without it when it is over. */
   setTurn(scope: TurnScope | undefined): void;
   /** Makes a graph the one that stops go to; call again without it when it is over. */
-  setGraph(stop: StopSignal | undefined): void;
+  setGraph(graph: GraphAtWork | undefined): void;
   /** Makes what is meant for the turn under way reach the one that took over from it, until the job is done. */
   follow(turn: () => TurnScope | undefined): void;
   /** Calls back when the session is free for another owner, or goes on with its next job. */

@@ -2,8 +2,8 @@ import { sleep } from '../clock.ts';
 import { isSwarmError, SwarmError } from '../errors.ts';
 import type { JsonObject } from '../ledger/content.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { NewRecord } from '../ledger/records.ts';
-import { toldOfSession } from '../ledger/run-standing.ts';
+import type { NewRecord, RecordOf } from '../ledger/records.ts';
+import { namesOfRun, toldOfSession } from '../ledger/run-standing.ts';
 import { foldSession } from '../ledger/turn-facts.ts';
 import { postToOwner } from './approvals.ts';
 import { shownMessage } from './message-turn.ts';
@@ -17,6 +17,7 @@ import { identityOf, withSession } from './session-task.ts';
 export interface SessionWord {
   readonly session: string;
   readonly kind: 'steer' | 'cancel' | 'message' | 'pause' | 'stop-after-step';
+  /** What it says; with `run`, the id of the run that it is for, where it is not for whichever is at work. */
   readonly body: JsonObject;
 }
 
@@ -60,10 +61,10 @@ async function isOpen(core: RuntimeCore, session: string): Promise<boolean> {
 }
 
 async function tellOnce(core: RuntimeCore, word: SessionWord): Promise<void> {
-  const { session, kind, body } = word;
+  const { session } = word;
   const actor = core.registry.find(session);
   if (actor?.graph !== undefined) {
-    actOnGraph({ kind, body }, actor.graph);
+    await actOnGraph(await core.ledger, word, actor.graph);
     return;
   }
   const turn = actor?.turn;
@@ -104,10 +105,9 @@ async function tellParked(
 ): Promise<void> {
   const { session, kind, body } = word;
   const place = await placedSession(ledger, session);
+  const opened = await sleepingTurn(ledger, place, word);
   if (kind === 'cancel') {
-    const run = (await ledger.read(place)).findLast(({ type }) => type === 'turn.opened');
-    if (run?.type !== 'turn.opened') throw notAtWork(session);
-    const stop = { run: run.data.run, target: run.agent, reason: String(body['reason']) };
+    const stop = { run: opened.data.run, target: opened.agent, reason: String(body['reason']) };
     await wakeWorkers(pool, ledger, { session: place, cause: `stop ${stop.run}`, stop });
     return;
   }
@@ -125,6 +125,21 @@ async function tellParked(
   if (!(await isPausedOnRequest(ledger, place))) {
     await wakeWorkers(pool, ledger, { session: place, cause: `steering ${id}` });
   }
+}
+
+/** How the last turn of a session began, if a word is for its run. @throws SwarmError 'turn-not-open' */
+async function sleepingTurn(
+  ledger: Ledger,
+  place: string,
+  { session, body }: SessionWord,
+): Promise<RecordOf<'turn.opened'>> {
+  const records = await ledger.read(place);
+  const opened = records.findLast((record) => record.type === 'turn.opened');
+  if (opened?.type !== 'turn.opened') throw notAtWork(session);
+  const { turn, data } = opened;
+  const { run = data.run } = body;
+  if (!namesOfRun(records, { run: data.run, turn }).has(String(run))) throw notAtWork(session);
+  return opened;
 }
 
 async function isPausedOnRequest(ledger: Ledger, session: string): Promise<boolean> {

@@ -33,7 +33,7 @@ export async function nextAfterTurn(waiting: Waiting): Promise<Next> {
     () => undefined,
     () => undefined,
   );
-  waiting.session.setGraph(stop);
+  waiting.session.setGraph({ stop, runId: waiting.run.scope.runId });
   try {
     for (;;) {
       const stopped = stopOf(waiting, stop.cause);

@@ -240,7 +240,7 @@ async function drive(
       text: '',
     };
   }
-  session.setGraph(scope.stop);
+  session.setGraph({ stop: scope.stop, runId: request.run.scope.runId });
   request.run.attachGraph?.(scope.stop);
   // Taken up to be ended: nothing of it goes on beyond what those above it may do.
   if (wider !== undefined) scope.stop.stop({ type: 'failed', failure: wider });

@@ -43,6 +43,30 @@ function isTakenUp(records: readonly LedgerRecord[], { opened }: TurnFacts, afte
   return opened.seq > after || records.some(({ type, seq }) => type === 'turn.resumed' && seq > after);
 }
 
+/**
+ * Ids by which a run is known that is at work as `run` in `turn`: also that of whoever it was opened for, and of all who
+ * took it up since, in the turns it had.
+ */
+export function namesOfRun(
+  records: readonly LedgerRecord[],
+  { run, turn }: { readonly run: string; readonly turn?: string | undefined },
+): ReadonlySet<string> {
+  const groups: { readonly turn?: string | undefined; readonly names: string[] }[] = [];
+  for (const record of records) {
+    const { type, data } = record;
+    if (type === 'turn.opened') groups.push({ turn: record.turn, names: [data.run] });
+    else if (type === 'turn.resumed')
+      groups.findLast((one) => one.turn === record.turn)?.names.push(data.run);
+    else if (type === 'run.settled' && data.by !== undefined) groups.push({ names: [data.run, data.by] });
+  }
+  const names = new Set([run]);
+  for (const group of groups.toReversed()) {
+    const isOwn = group.turn !== undefined && group.turn === turn;
+    if (isOwn || group.names.some((name) => names.has(name))) for (const name of group.names) names.add(name);
+  }
+  return names;
+}
+
 /** What was told of a run last. */
 function lastTold(records: readonly LedgerRecord[], run: string): RecordOf<'run.settled'> | undefined {
   const told = records.findLast((record) => record.type === 'run.settled' && record.data.run === run);

@@ -1,11 +1,11 @@
 import type { Recorded } from '../agent/recorded-job.ts';
+import { stopReason } from '../agent/stop-reason.ts';
 import { isSwarmError } from '../errors.ts';
 import { cancelledRun, failedRun, type RunName, type TurnWork } from '../graph/turn-work.ts';
 import type { Failure, LedgerRecord, PauseReason } from '../ledger/records.ts';
 import { type RunStanding, standingOf } from '../ledger/run-standing.ts';
 import { callStatus, foldSession } from '../ledger/turn-facts.ts';
 import { NATS_LIMITS } from '../limits.ts';
-import type { Runtime } from '../runtime.ts';
 import type { QueueEntry } from './queue-entry.ts';
 import type { QueuedTurn } from './work-queue.ts';
 
@@ -19,7 +19,6 @@ export type EntryEnd =
 /** What entries are worked on with. */
 export interface EntryGround {
   readonly work: TurnWork;
-  readonly runtime: Pick<Runtime, 'sessions'>;
 }
 
 type Wake = Extract<QueueEntry, { readonly kind: 'wake' }>;
@@ -181,7 +180,7 @@ function toldRun(records: readonly LedgerRecord[]): string | undefined {
 }
 
 /** A run that has not begun is told to be cancelled, and so never begins; one that is at work is told to stop. */
-async function stopRun({ work, runtime }: EntryGround, wake: Wake, stop: Stop): Promise<EntryEnd> {
+async function stopRun({ work }: EntryGround, wake: Wake, stop: Stop): Promise<EntryEnd> {
   const { session } = wake;
   const { run, target, reason } = stop;
   const standing = await standingIn(work, session, run, 0);
@@ -191,7 +190,8 @@ async function stopRun({ work, runtime }: EntryGround, wake: Wake, stop: Stop): 
   const taken = await work.takeUp(wake);
   if (taken.type !== 'open' || taken.kind !== 'session-owned-elsewhere') return endOf(taken);
   // Who has it may die before it stops: the entry stays until the end is told.
-  await runtime.sessions.cancel(session, reason).catch(() => undefined);
+  const word = { session, kind: 'cancel', body: { reason: stopReason(reason), run } } as const;
+  await work.say(word).catch(() => undefined);
   return LATER;
 }
 

@@ -234,8 +234,7 @@ class PoolWorker implements Worker {
     try {
       const entry = queueEntrySchema.safeParse(readJson(message.data));
       if (!entry.success) return await this.#bury(message, 'malformed', 'no entry of a queue');
-      const { runtime } = this.#options;
-      const ground = { runtime, work: this.#parts.work };
+      const ground = { work: this.#parts.work };
       await this.#finish(message, await workOnEntry(ground, entry.data, message.info.deliveryCount));
     } catch (error) {
       this.#giveBack(message);

@@ -47,7 +47,7 @@ export async function memoryPool(agents: readonly AnyAgent[]) {
       const runtime = runtimeOf(over);
       const work = workOf(runtime);
       if (work === undefined) throw new Error('not a runtime');
-      return { runtime, work, hand: (entry) => workOnEntry({ runtime, work }, entry, 1) };
+      return { runtime, work, hand: (entry) => workOnEntry({ work }, entry, 1) };
     },
   };
 }
