@@ -1,13 +1,13 @@
-// A swarm of five works and a join, on a ledger file: `scheduling-swarm.ts <ledger path> <effects path> <run|resume>`.
-// It says each event of its tree by its number, so that whoever started it can kill it anywhere; every effect leaves a
-// line in a file of its own, which no ledger knows.
+// A swarm of five works and a join, on a ledger file:
+// `scheduling-swarm.ts <ledger path> <effects path> <run|resume> [<event>]`.
+// It is killed at the event of its tree that has this number; every effect leaves a line in a file of its own, which
+// no ledger knows.
 import { appendFileSync } from 'node:fs';
 import { z } from 'zod';
 import { createRuntime, defineAgent, defineSwarm, defineTool, sqliteLedger } from '../../src/index.ts';
 import { type ParsedRequest, reply, scriptedModel } from '../../src/testing/index.ts';
 
-const [path = '', effects = '', how = ''] = process.argv.slice(2);
-const say = (line: string) => process.stdout.write(`${line}\n`);
+const [path = '', effects = '', how = '', deadly] = process.argv.slice(2);
 
 const asked = ({ messages }: ParsedRequest) =>
   messages.find(({ role }) => role === 'user')?.text.split('\n')[0] ?? '';
@@ -71,9 +71,11 @@ const run =
       runtime.resume('team', 'kept', { indeterminate: () => 'abandon' })
     : runtime.run(swarm, 'Go.', { sessionId: 'kept' });
 let count = 0;
-for await (const event of run.events({ tree: true })) {
+for await (const _ of run.events({ tree: true })) {
   count += 1;
-  say(`event ${count} ${event.type}`);
+  if (count === Number(deadly)) process.kill(process.pid, 'SIGKILL');
 }
 const result = await run.result;
-say(`result ${result.status} ${result.status === 'completed' ? result.text : JSON.stringify(result)}`);
+process.stdout.write(
+  `result ${result.status} ${result.status === 'completed' ? result.text : JSON.stringify(result)}\n`,
+);

@@ -16,9 +16,9 @@ describe('a swarm whose process is killed', { timeout: 120_000 }, () => {
   it.each(KILLS)('GS-09 after event %i does every effect at most once, and joins once', async (count) => {
     const path = await ledgerPath();
     const effects = join(path, '..', 'effects.log');
-    const first = startProgram(PROGRAM, [path, effects, 'run']);
-    await first.said(`event ${count} `);
-    await first.kill();
+    const first = startProgram(PROGRAM, [path, effects, 'run', `${count}`]);
+    await first.ended;
+    expect(first.process.signalCode).toBe('SIGKILL');
     const second = startProgram(PROGRAM, [path, effects, 'resume']);
     expect(await second.said('result ')).toBe('completed All six are done.');
     expect(await second.ended).toBe(0);
