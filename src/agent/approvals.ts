@@ -304,8 +304,8 @@ async function whenFree(
 ): Promise<boolean> {
   try {
     while (await sleep(clock, OWNER_CHECK_MS, signal)) {
-      const open = await ledger.listOpen();
-      if (open.find((one) => one.sessionId === session)?.owned !== true) return !signal.aborted;
+      const { owned, openTurn } = (await ledger.summary(session)) ?? {};
+      if (owned !== true || openTurn === undefined) return !signal.aborted;
     }
   } catch {
     // The post itself tells what is wrong with the ledger.

@@ -1,6 +1,5 @@
 import { isSwarmError } from '../errors.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { foldSession } from '../ledger/turn-facts.ts';
 import { abandonTree } from './abandon-tree.ts';
 import { placedParent, placedTask, runPlaced, UNWANTED } from './placed-work.ts';
 import { placedSession } from './pool-desk.ts';
@@ -33,8 +32,8 @@ export async function takeUpPlaced(core: RuntimeCore, wake: QueuedWake, parent: 
 
 /** What its worker left open of a child when it died, after its parent had given it up. */
 async function giveUpUnwanted(core: RuntimeCore, session: string): Promise<Recorded> {
-  const { openTurn } = foldSession(await (await core.ledger).read(session));
-  if (openTurn !== undefined) await abandonTree(core, session, UNWANTED);
+  const summary = await (await core.ledger).summary(session);
+  if (summary?.openTurn !== undefined) await abandonTree(core, session, UNWANTED);
   return { type: 'none' };
 }
 

@@ -4,7 +4,6 @@ import type { JsonObject } from '../ledger/content.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NewRecord, RecordOf } from '../ledger/records.ts';
 import { namesOfRun, toldOfSession } from '../ledger/run-standing.ts';
-import { foldSession } from '../ledger/turn-facts.ts';
 import { postToOwner } from './approvals.ts';
 import { shownMessage } from './message-turn.ts';
 import { type PoolDesk, placedSession, wakeWorkers } from './pool-desk.ts';
@@ -56,8 +55,8 @@ const MAX_RETRY_MS = 500;
 const NEVER = new AbortController().signal;
 
 async function isOpen(core: RuntimeCore, session: string): Promise<boolean> {
-  const { openTurn } = foldSession(await (await core.ledger).read(session));
-  return openTurn !== undefined;
+  const summary = await (await core.ledger).summary(session);
+  return summary?.openTurn !== undefined;
 }
 
 async function tellOnce(core: RuntimeCore, word: SessionWord): Promise<void> {
@@ -75,7 +74,7 @@ async function tellOnce(core: RuntimeCore, word: SessionWord): Promise<void> {
   }
   const ledger = await core.ledger;
   await identityOf(ledger, session);
-  const summary = (await ledger.sessions()).find((one) => one.sessionId === session);
+  const summary = await ledger.summary(session);
   if (summary?.owned === true) return void (await postToOwner(core, ledger, word));
   if (summary?.openTurn === undefined) throw notAtWork(session);
   if (core.pool === undefined) throw await leftBy(ledger, session);

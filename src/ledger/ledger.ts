@@ -108,6 +108,8 @@ export interface Ledger extends AsyncDisposable {
   /** Records from `fromSeq` (default 1) on, in order, hash-verified. Empty for an unknown session. */
   read(session: string, fromSeq?: number): Promise<readonly LedgerRecord[]>;
   head(session: string): Promise<Head | undefined>;
+  /** One session as a listing shows it; undefined for one without a record. Costs no more for the others there are. */
+  summary(session: string): Promise<SessionSummary | undefined>;
   /** All sessions, or those of one root, oldest first. */
   sessions(root?: string): Promise<readonly SessionSummary[]>;
   /** Sessions with a turn that was opened and not closed. */

@@ -111,6 +111,12 @@ class MemoryLedger implements Ledger {
     return stream === undefined || stream.rows.length === 0 ? undefined : headOf(stream);
   }
 
+  async summary(session: string): Promise<SessionSummary | undefined> {
+    this.#assertOpen();
+    const stream = this.#streams.get(session);
+    return stream === undefined || stream.rows.length === 0 ? undefined : summaryOf(stream);
+  }
+
   async sessions(root?: string): Promise<readonly SessionSummary[]> {
     this.#assertOpen();
     return this.#summaries().filter((summary) => root === undefined || summary.rootId === root);

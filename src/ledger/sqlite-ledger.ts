@@ -137,6 +137,11 @@ class SqliteLedger implements Ledger {
     return this.#reader.head(session);
   }
 
+  async summary(session: string): Promise<SessionSummary | undefined> {
+    this.#assertOpen();
+    return this.#reader.summary(session, this.#ownerCheck());
+  }
+
   async sessions(root?: string): Promise<readonly SessionSummary[]> {
     this.#assertOpen();
     return this.#reader.sessions(root, this.#ownerCheck());

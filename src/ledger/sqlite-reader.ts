@@ -39,6 +39,7 @@ const SQL = {
   tailOfSession: `${TAIL} AND +e.sid = (SELECT sid FROM sessions WHERE session = ?) ${IN_ORDER}`,
   tailOfRoot: `${TAIL} AND +e.sid IN (SELECT sid FROM sessions WHERE root = ?) ${IN_ORDER}`,
   position: 'SELECT pos FROM events ORDER BY pos DESC LIMIT 1',
+  summary: `${SUMMARIES} WHERE h.seq > 0 AND s.session = ?`,
   sessions: `${SUMMARIES} WHERE h.seq > 0 ${OLDEST_FIRST}`,
   family: `${SUMMARIES} WHERE h.seq > 0 AND s.root = ? ${OLDEST_FIRST}`,
   open: `${SUMMARIES} WHERE h.seq > 0 AND s.sid IN (SELECT sid FROM turns WHERE closed = 0) ${OLDEST_FIRST}`,
@@ -176,6 +177,11 @@ export class SqliteReader {
   position(): number {
     const row = this.#ask(() => this.#statements.position.get());
     return row === undefined ? 0 : numberIn(row, 'pos');
+  }
+
+  summary(session: string, isOwned: OwnerCheck): SessionSummary | undefined {
+    const rows = this.#ask(() => this.#statements.summary.all(session));
+    return summarize(rows, isOwned)[0];
   }
 
   sessions(root: string | undefined, isOwned: OwnerCheck): readonly SessionSummary[] {

@@ -28,7 +28,7 @@ import { createLedgerSubjects, type LedgerSubjects } from './ledger-subjects.ts'
 import { tailRecords, topicOf } from './record-tail.ts';
 import type { ClaimedSession } from './session-claims.ts';
 import { SessionLanes } from './session-lanes.ts';
-import { type ListedSession, listSessions } from './session-listing.ts';
+import { type ListedSession, listedSession, listSessions } from './session-listing.ts';
 import { readSession } from './session-reading.ts';
 import { ledgerClosed } from './steady.ts';
 import type { SubjectOptions } from './subjects.ts';
@@ -166,6 +166,14 @@ class JetStreamLedger implements Ledger {
     }
     const { seq, hash, epoch } = placeOf(last, `session ${session}`);
     return seq === 0 ? undefined : { seq, hash, epoch };
+  }
+
+  async summary(session: string): Promise<SessionSummary | undefined> {
+    this.#assertOpen();
+    const subject = this.#parts.subjects.session(session);
+    const last = await this.#parts.steady(() => this.#parts.records.last(subject));
+    const listed = last === undefined ? undefined : listedSession(session, last);
+    return listed === undefined ? undefined : (await this.#summarize([listed]))[0];
   }
 
   async sessions(root?: string): Promise<readonly SessionSummary[]> {
@@ -325,7 +333,11 @@ class JetStreamLedger implements Ledger {
     const listed = await this.#parts.steady(() =>
       listSessions(this.#parts.client, this.#parts.subjects.sessions()),
     );
-    const found = listed.filter(wanted);
+    return this.#summarize(listed.filter(wanted));
+  }
+
+  /** With who owns them. */
+  async #summarize(found: readonly ListedSession[]): Promise<readonly SessionSummary[]> {
     const isForeign = found.some(
       ({ place }) => place.owner !== undefined && place.owner !== this.#parts.owner.token,
     );

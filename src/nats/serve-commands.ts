@@ -165,7 +165,7 @@ class Service {
   }
 
   async #sessionOf(session: string): Promise<SessionSummary> {
-    const found = (await this.#ground.ledger.sessions()).find(({ sessionId }) => sessionId === session);
+    const found = await this.#ground.ledger.summary(session);
     if (found !== undefined) return found;
     throw new SwarmError('unknown-session', `no session ${session} is in the ledger`);
   }

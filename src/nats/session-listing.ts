@@ -2,12 +2,14 @@ import type { SessionSummary } from '../ledger/ledger.ts';
 import type { NatsClient } from './client.ts';
 import { placeIn, positionOf, type SessionPlace } from './ledger-message.ts';
 import { LEDGER_STREAM } from './ledger-streams.ts';
+import type { SequencedMessage } from './stream-reader.ts';
 import { readLastOfEach } from './subject-messages.ts';
 
 /** A session as its last message has it. */
 export interface ListedSession {
   readonly place: SessionPlace;
   readonly summary: Omit<SessionSummary, 'owned'>;
+  readonly openedPos: number;
 }
 
 /**
@@ -18,18 +20,20 @@ export interface ListedSession {
 export async function listSessions(client: NatsClient, filter: string): Promise<readonly ListedSession[]> {
   const last = await readLastOfEach(client, LEDGER_STREAM, filter);
   const prefix = filter.length - 1;
-  const found = last.flatMap((message) => {
-    // Ids of sessions are tokens as they are.
-    const session = message.subject.slice(prefix);
-    const place = placeIn(message);
-    if (place === undefined) return [];
-    // The append that brings the first record cannot know where it will stand.
-    const openedPos = place.openedPos ?? positionOf(message.sequence, 0);
-    return [{ place, summary: summaryOf(session, place), openedPos }];
-  });
-  return found
-    .filter(({ place }) => place.seq > 0)
-    .sort((left, right) => left.place.openedAt - right.place.openedAt || left.openedPos - right.openedPos);
+  // Ids of sessions are tokens as they are.
+  const found = last.flatMap((message) => listedSession(message.subject.slice(prefix), message) ?? []);
+  return found.sort(
+    (left, right) => left.place.openedAt - right.place.openedAt || left.openedPos - right.openedPos,
+  );
+}
+
+/** A session by its last message; undefined where it has no record, or is damaged there. */
+export function listedSession(session: string, last: SequencedMessage): ListedSession | undefined {
+  const place = placeIn(last);
+  if (place === undefined || place.seq === 0) return undefined;
+  // The append that brings the first record cannot know where it will stand.
+  const openedPos = place.openedPos ?? positionOf(last.sequence, 0);
+  return { place, summary: summaryOf(session, place), openedPos };
 }
 
 function summaryOf(sessionId: string, place: SessionPlace): Omit<SessionSummary, 'owned'> {

@@ -12,6 +12,7 @@ export type FaultSite =
   | 'head'
   | 'sessions'
   | 'list-open'
+  | 'summary'
   | 'tail'
   | 'position'
   | 'put-artifact'

@@ -36,6 +36,7 @@ export function faultyLedger(ledger: Ledger, plan: readonly Fault[] | FaultPoint
       }),
     read: (session, fromSeq) => at('read', () => ledger.read(session, fromSeq)),
     head: (session) => at('head', () => ledger.head(session)),
+    summary: (session) => at('summary', () => ledger.summary(session)),
     sessions: (root) => at('sessions', () => ledger.sessions(root)),
     listOpen: () => at('list-open', () => ledger.listOpen()),
     tail: (after, signal, options) => each('tail', ledger.tail(after, signal, options), faults),

@@ -60,6 +60,23 @@ export const readCases: readonly LedgerCase[] = [
     );
     assert.equal('openTurn' in (second ?? {}), false);
   }),
+  onLedger('a session is summed up as a listing shows it', async (ledger) => {
+    const writers = await Promise.all(['s-1', 's-2'].map((session) => ledger.acquire(rootSession(session))));
+    for (const writer of writers) await commit(writer, turnOpened(`${writer.identity.session}.1`));
+    await writers[1]?.release();
+    for (const listed of await ledger.sessions()) {
+      assert.deepEqual(await ledger.summary(listed.sessionId), listed);
+    }
+    assert.equal((await ledger.summary('s-1'))?.owned, true);
+    assert.equal((await ledger.summary('s-2'))?.owned, false);
+  }),
+  onLedger('a session without a record has no summary, whatever it is called', async (ledger) => {
+    await ledger.acquire(rootSession('s-1'));
+    await commit(await ledger.acquire(rootSession('s-2')), note('a'));
+    for (const name of ['s-1', 's-9', '*', '>', 's-2.x', '']) {
+      assert.equal(await ledger.summary(name), undefined);
+    }
+  }),
   onLedger('sessions of one root are listed apart', async (ledger) => {
     for (const [session, root] of [
       ['s-1', 's-1'],

@@ -57,6 +57,18 @@ describe.each(LEDGER_KINDS)('a word that waited for the owner of a session (%s)'
     },
   );
 
+  it('is left there without a look at other sessions', async () => {
+    const { ledger, gate, next } = await sessionWithRun(kind);
+    const run = next();
+    await gate.reached;
+    const listing = () => Promise.reject(new Error('listed'));
+    const close = () => Promise.resolve();
+    const other = createRuntime({ ledger: { ...ledger, sessions: listing, listOpen: listing, close } });
+    await other.sessions.cancel('s-1', 'enough');
+    await other.close();
+    expect(await run.result).toMatchObject({ status: 'cancelled', reason: 'enough' });
+  });
+
   it('does not end a graph that it does not name', async () => {
     const ledger = portOf(await openLedger(kind));
     const gate = createGate();

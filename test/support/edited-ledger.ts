@@ -31,6 +31,7 @@ export function portOf(ledger: Ledger): Ledger {
     acquire: (identity) => ledger.acquire(identity),
     read: (session, fromSeq) => ledger.read(session, fromSeq),
     head: (session) => ledger.head(session),
+    summary: (session) => ledger.summary(session),
     sessions: (root) => ledger.sessions(root),
     listOpen: () => ledger.listOpen(),
     tail: (after, signal, options) => ledger.tail(after, signal, options),
