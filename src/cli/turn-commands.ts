@@ -21,7 +21,8 @@ const CANCEL_EXAMPLES = `
 Examples:
   $ swarmwright cancel s-43myth8nbj --reason "wrong branch"
 
-Works from any terminal on the same ledger. Streams and tools are aborted; what was said so far is kept.
+Works from any terminal on the same ledger, and ends once the turn is told: by then it may still be ending. Streams
+and tools are aborted; what was said so far is kept. A turn of workers that sleeps is ended by the next that is free.
 A turn that no process is at work on is given up with "swarmwright abandon".`;
 
 const PAUSE_EXAMPLES = `
@@ -78,7 +79,7 @@ function addTellingCommands(program: Command, cli: Cli): void {
     .addHelpText('after', CANCEL_EXAMPLES)
     .action(async (session: string, options: ReasonOptions) => {
       await withRuntime(options, ({ runtime }) => runtime.sessions.cancel(session, options.reason));
-      await cli.out.say(`cancelled: ${session}`);
+      await cli.out.say(`told to stop: ${session}`);
     });
   addLedgerOptions(
     program

@@ -132,7 +132,8 @@ describe('a turn at work', SLOW, () => {
     const run = place.start(RUN);
     const session = sessionIn((await run.line(/began in session/)) ?? '');
     await place.server.arrived(0);
-    expect((await place.run(['cancel', session, '--reason', 'wrong branch'])).code).toBe(0);
+    const told = await place.run(['cancel', session, '--reason', 'wrong branch']);
+    expect(told).toMatchObject({ code: 0, stdout: `told to stop: ${session}\n` });
     const { code, stdout } = await run.ended;
     expect(code).toBe(130);
     expect(stdout).toMatch(/^cancelled: wrong branch/m);

@@ -44,7 +44,8 @@ describe.skipIf(isNatsMissing())('a ledger on a server', SLOW, () => {
     const run = place.start(['run', fixture('worker'), '--input', 'go', ...POOL, ...ledger]);
     const session = sessionIn((await run.line(/began in session/)) ?? '');
     await run.line(/turn paused/);
-    expect((await place.run(['cancel', session, '--reason', 'enough', ...ledger])).code).toBe(0);
+    const told = await place.run(['cancel', session, '--reason', 'enough', ...ledger]);
+    expect(told).toMatchObject({ code: 0, stdout: `told to stop: ${session}\n` });
     expect(await run.ended).toMatchObject({ code: 130, stdout: expect.stringContaining('enough') });
     worker.kill('SIGTERM');
     await worker.ended;
