@@ -54,6 +54,8 @@ export interface NatsMessage {
   readonly status: number;
   /** Answers it; false where nobody waits for an answer or the connection is gone. */
   respond(payload: Uint8Array): boolean;
+  /** Subject that an answer goes to. */
+  readonly reply: string | undefined;
 }
 
 /** Something that listens until it is closed, over reconnects too. */
@@ -375,6 +377,15 @@ function messageFrom(message: Msg): NatsMessage {
     data: message.data,
     header: (name) => (message.headers?.has(name) === true ? message.headers.get(name) : undefined),
     status: message.headers?.code ?? 0,
-    respond: (payload) => message.respond(payload),
+    respond: (payload) => respondTo(message, payload),
+    reply: message.reply,
   };
+}
+
+function respondTo(message: Msg, payload: Uint8Array): boolean {
+  try {
+    return message.respond(payload);
+  } catch {
+    return false;
+  }
 }

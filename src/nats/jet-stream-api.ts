@@ -25,6 +25,7 @@ const faultSchema = z.object({
 
 /** The fault in an answer, if it is one. */
 export function faultIn(answer: unknown): JetStreamFault | undefined {
+  if (typeof answer !== 'object' || answer === null || !('error' in answer)) return undefined;
   const parsed = faultSchema.safeParse(answer);
   if (!parsed.success) return undefined;
   const { code, err_code, description = 'no reason given' } = parsed.data.error;

@@ -1,4 +1,3 @@
-import { type Consumer, type JsMsg, jetstream } from '@nats-io/jetstream';
 import { sleep, systemClock } from '../clock.ts';
 import { isSwarmError, SwarmError } from '../errors.ts';
 import { type TurnWork, workOf } from '../graph/turn-work.ts';
@@ -7,8 +6,9 @@ import { assertOptions, type OptionNames } from '../option-names.ts';
 import type { Runtime } from '../runtime.ts';
 import type { NatsClient } from './client.ts';
 import { type Connection, openConnection } from './connection.ts';
+import { EntryPull } from './entry-pull.ts';
+import type { HandedEntry } from './handed-entry.ts';
 import { faultIn, readJson, rejection } from './jet-stream-api.ts';
-import { QUEUE_STREAM } from './ledger-streams.ts';
 import { createLedgerSubjects } from './ledger-subjects.ts';
 import { natsError } from './nats-error.ts';
 import { joinPool } from './pool-consumer.ts';
@@ -130,16 +130,12 @@ interface PoolParts {
   readonly scanSubject: string;
 }
 
-/** One of the places of a worker. */
-interface Seat {
-  joined?: { readonly life: AbortSignal; readonly consumer: Consumer };
-}
-
 class PoolWorker implements Worker {
   readonly leaseMs: number;
   readonly #options: WorkerOptions;
   readonly #parts: PoolParts;
   readonly #closing = new AbortController();
+  readonly #pull: EntryPull;
   readonly #slots: readonly Promise<void>[];
   readonly #scan: Promise<void>;
   readonly #counts = { worked: 0, repeated: 0, returned: 0, dead: 0 };
@@ -148,6 +144,7 @@ class PoolWorker implements Worker {
     this.leaseMs = parts.ackWaitMs;
     this.#options = options;
     this.#parts = parts;
+    this.#pull = new EntryPull(parts.client, parts.consumer);
     this.#slots = Array.from({ length: options.concurrency ?? 4 }, () => this.#work());
     this.#scan = scanTurns({
       client: parts.client,
@@ -170,6 +167,7 @@ class PoolWorker implements Worker {
     }
     await ended;
     await this.#scan;
+    this.#pull.close();
     if (this.#parts.isOwn) await this.#parts.client.close();
   }
 
@@ -180,13 +178,12 @@ class PoolWorker implements Worker {
   /** One place for one turn after the other. */
   async #work(): Promise<void> {
     const { signal } = this.#closing;
-    const seat: Seat = {};
     for (let failures = 0; !signal.aborted; ) {
       try {
         await this.#parts.client.connected(signal);
-        const message = await this.#pull(seat);
+        const entry = await this.#pull.next(signal);
         failures = 0;
-        if (message !== undefined) await this.#take(message);
+        if (entry !== undefined) await this.#take(entry);
       } catch (error) {
         // The queue has it still: it comes again, to whoever asks.
         failures += 1;
@@ -197,80 +194,54 @@ class PoolWorker implements Worker {
     }
   }
 
-  async #pull(seat: Seat): Promise<JsMsg | undefined> {
-    const { client } = this.#parts;
-    const stopped = AbortSignal.any([this.#closing.signal, client.life]);
-    const pool = await this.#joined(seat);
-    const messages = await pool.fetch({ max_messages: 1, expires: NATS_LIMITS.requestMs });
-    const stop = () => messages.stop();
-    stopped.addEventListener('abort', stop, { once: true });
-    try {
-      if (stopped.aborted) return undefined;
-      for await (const message of messages) return message;
-      return undefined;
-    } finally {
-      stopped.removeEventListener('abort', stop);
-      messages.stop();
-    }
-  }
-
-  /** The queue of the pool, looked up once in each connection. One that pulls cannot be asked a second time. */
-  async #joined(seat: Seat): Promise<Consumer> {
-    const { client, consumer: name } = this.#parts;
-    const known = seat.joined;
-    if (known?.life === client.life && !client.life.aborted) return known.consumer;
-    const consumer = await jetstream(client.live()).consumers.get(QUEUE_STREAM, name);
-    seat.joined = { life: client.life, consumer };
-    return consumer;
-  }
-
-  async #take(message: JsMsg): Promise<void> {
+  async #take(entry: HandedEntry): Promise<void> {
     // It came with the word to stop: others need not wait for it.
     if (this.#closing.signal.aborted) {
-      message.nak();
+      entry.giveBack();
       return;
     }
-    const beat = setInterval(() => message.working(), this.#parts.ackWaitMs / SIGNS);
+    const beat = setInterval(() => entry.working(), this.#parts.ackWaitMs / SIGNS);
     try {
-      const entry = queueEntrySchema.safeParse(readJson(message.data));
-      if (!entry.success) return await this.#bury(message, 'malformed', 'no entry of a queue');
+      const asked = queueEntrySchema.safeParse(readJson(entry.data));
+      if (!asked.success) return await this.#bury(entry, 'malformed', 'no entry of a queue');
       const ground = { work: this.#parts.work };
-      await this.#finish(message, await workOnEntry(ground, entry.data, message.info.deliveryCount));
+      await this.#finish(entry, await workOnEntry(ground, asked.data, entry.deliveries));
     } catch (error) {
-      this.#giveBack(message);
+      this.#giveBack(entry);
       if (!isSwarmError(error)) throw error;
     } finally {
       clearInterval(beat);
     }
   }
 
-  async #finish(message: JsMsg, end: EntryEnd): Promise<void> {
-    if (end.type === 'later') return this.#giveBack(message, end.isLeaving);
-    if (end.type === 'dead') return this.#bury(message, end.reason, end.why);
-    await message.ackAck();
+  async #finish(entry: HandedEntry, end: EntryEnd): Promise<void> {
+    if (end.type === 'later') return this.#giveBack(entry, end.isLeaving);
+    if (end.type === 'dead') return this.#bury(entry, end.reason, end.why);
+    // One that is lost has the entry handed out again, and the ledger tells that it is done.
+    entry.done();
     this.#counts[end.how] += 1;
   }
 
-  #giveBack(message: JsMsg, isLeaving = false): void {
+  #giveBack(entry: HandedEntry, isLeaving = false): void {
     this.#counts.returned += 1;
     const { redeliverMs, maxRedeliverMs } = NATS_LIMITS;
-    const pauseMs = Math.min(maxRedeliverMs, redeliverMs * 2 ** (message.info.deliveryCount - 1));
-    if (isLeaving) message.nak();
-    else message.nak(pauseMs);
+    const pauseMs = Math.min(maxRedeliverMs, redeliverMs * 2 ** (entry.deliveries - 1));
+    if (isLeaving) entry.giveBack();
+    else entry.giveBack(pauseMs);
   }
 
   /** The dead letter first: one that is there twice is better than one that is nowhere. */
-  async #bury(message: JsMsg, reason: string, why: string): Promise<void> {
+  async #bury(entry: HandedEntry, reason: string, why: string): Promise<void> {
     const { client, subjects } = this.#parts;
     await client.connected(AbortSignal.timeout(NATS_LIMITS.requestMs));
     const { maxPayload = Number.POSITIVE_INFINITY } = client.server ?? {};
-    const { message: words, payload } = writeDeadLetter(message, { reason, why, maxPayload });
+    const { message: words, payload } = writeDeadLetter(entry, { reason, why, maxPayload });
     const answer = await client.request(subjects.deadLetter('turn', reason), payload);
     const fault = faultIn(readJson(answer.data));
     if (fault !== undefined) throw rejection('burying a turn', fault);
-    message.term(reason);
+    entry.giveUp(reason);
     this.#counts.dead += 1;
-    this.#tell(this.#options.onDead, { reason, message: words, subject: message.subject });
+    this.#tell(this.#options.onDead, { reason, message: words, subject: entry.subject });
   }
 
   #tell<T>(listener: ((value: T) => void) | undefined, value: T): void {

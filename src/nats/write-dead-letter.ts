@@ -1,4 +1,4 @@
-import type { JsMsg } from '@nats-io/jetstream';
+import type { HandedEntry } from './handed-entry.ts';
 import { messageOf } from './nats-error.ts';
 
 /** Room for the headers of a letter and what the server adds. */
@@ -18,11 +18,10 @@ export interface WrittenLetter {
  * it could not be buried else, and would be handed out for ever.
  */
 export function writeDeadLetter(
-  { subject, data, info }: Pick<JsMsg, 'subject' | 'data' | 'info'>,
+  { subject, data, deliveries }: Pick<HandedEntry, 'subject' | 'data' | 'deliveries'>,
   { reason, why, maxPayload }: DeathReport,
 ): WrittenLetter {
   const body = Buffer.from(data).toString('utf8');
-  const deliveries = info.deliveryCount;
   const letterOf = (words: string, text: string): WrittenLetter => {
     const message = messageOf(words);
     const letter = { v: 1, reason, message, subject, deliveries, body: text };
