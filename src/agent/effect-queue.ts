@@ -10,6 +10,8 @@ export interface EffectQueue {
   committed(records: readonly LedgerRecord[]): void;
   /** Facts an earlier process left; those whose effects are not done run again, with the same id. */
   recover(records: readonly LedgerRecord[], done: ReadonlySet<string>): void;
+  /** Whether somebody wants to see to facts of these types. */
+  isWanted(records: readonly NewRecord[]): boolean;
   /** Resolves when every effect so far ran and is recorded. */
   idle(): Promise<void>;
 }
@@ -56,6 +58,7 @@ export function createEffectQueue(options: EffectQueueOptions): EffectQueue {
     recover(records, done) {
       for (const record of records) enqueue(record, done);
     },
+    isWanted: (records) => records.some(({ type }) => effectsOf(options.hooks(), type).length > 0),
     async idle() {
       let seen: Promise<void> | undefined;
       while (seen !== last) {

@@ -41,6 +41,9 @@ type KnownRun =
   | { readonly type: 'told'; readonly result: RunResult<unknown> }
   | { readonly type: 'begun' | 'unknown' };
 
+/** Records kept of a run that is followed. */
+const MAX_SEEN = 64;
+
 const NOTHING = { usage: { total: {}, byAgent: {}, reported: {} }, steps: 0, toolCalls: 0 };
 
 /** A run that is worked on elsewhere: what becomes of it is read in the ledger, what is asked of it goes there. */
@@ -64,6 +67,8 @@ export class PooledRun implements RunSide {
   #isOpen = false;
   /** What is to be said of it once it is open. */
   readonly #later = new Set<'pause' | 'stop-after-step'>();
+  /** All records of a new session, as long as they are few: its result need not be read once more. */
+  #seen: LedgerRecord[] | undefined;
   #isQueued = false;
   #cancelReason: string | undefined;
   readonly #onAbort = () => this.stop({ type: 'cancelled', reason: 'the signal of the caller aborted' });
@@ -71,6 +76,7 @@ export class PooledRun implements RunSide {
   constructor(options: PooledRunOptions) {
     this.#options = options;
     this.scope = { runId: options.runId };
+    if (options.isNew) this.#seen = [];
     this.#ids = new Set([options.runId]);
     options.signal?.addEventListener('abort', this.#onAbort, { once: true });
     if (options.signal?.aborted === true) this.#onAbort();
@@ -152,13 +158,16 @@ export class PooledRun implements RunSide {
 
   #resultIn(told: RecordOf<'run.settled'>, ledger: Ledger): Promise<RunResult<unknown>> {
     const { agent, core } = this.#options;
-    return resultOfSettled(told, { ledger, agent: agent(), named: core.agents });
+    const records = this.#seen?.at(-1)?.seq === this.#seen?.length ? this.#seen : undefined;
+    return resultOfSettled(told, { ledger, records, agent: agent(), named: core.agents });
   }
 
   /** Facts of the session until one of them tells the end. */
   async #read(ledger: Ledger, session: string, after: number): Promise<RunResult<unknown>> {
-    for await (const { record, pos } of ledger.tail(after, this.#over.signal, { only: { session } })) {
+    const { isNew } = this.#options;
+    for await (const { record, pos } of ledger.tail(after, this.#over.signal, { only: { session }, isNew })) {
       this.#begun.resolve(pos - 1);
+      this.#keep(record);
       this.#note(ledger, record, after);
       if (record.type !== 'run.settled' || !this.#isOwn(record)) continue;
       // A turn that was about to pause hears of nothing any more.
@@ -167,6 +176,11 @@ export class PooledRun implements RunSide {
       else if (this.#isEnd(record)) return await this.#resultIn(record, ledger);
     }
     throw new SwarmError('runtime-closed', 'the runtime was closed; the run goes on without it');
+  }
+
+  #keep(record: LedgerRecord): void {
+    this.#seen?.push(record);
+    if ((this.#seen?.length ?? 0) > MAX_SEEN) this.#seen = undefined;
   }
 
   #isOwn({ data: { run, by } }: RecordOf<'run.settled'>): boolean {

@@ -21,6 +21,8 @@ export interface RunTicket {
   readonly name: string;
   /** It is to begin; nothing is done where it has begun already. */
   readonly begins?: true;
+  /** Its session is held to be new. */
+  readonly isNew?: boolean | undefined;
   /** Of a child: the session that asked for it, and the root of both. */
   readonly parent?: { readonly session: string; readonly root: string };
   /** The agent whose turns the session has; absent for a graph, whose output is in no turn of an agent. */
@@ -79,6 +81,7 @@ export class RecordedRun {
   around(job: SessionJob, { result }: Pick<ActiveRun, 'result'>): SessionJob {
     return {
       ...job,
+      isNew: this.#ticket.isNew,
       run: async (session) => {
         if (await this.#wasBegun(session)) return this.#refuse(job, BEGUN);
         this.#isTaken = true;
@@ -126,7 +129,7 @@ export class RecordedRun {
   async #tell(
     result: RunResult<unknown>,
     parts: SessionParts,
-    session?: Pick<OpenSession, 'log'>,
+    session?: Pick<OpenSession, 'log' | 'commitLast'>,
   ): Promise<Recorded> {
     if (result.status === 'failed' && PASSING.has(result.error.kind)) {
       return { type: 'open', kind: result.error.kind };
@@ -137,7 +140,7 @@ export class RecordedRun {
       if (fact === undefined) return { type: 'none' };
       // A run that was taken up may have come to another session than the one it was given to.
       const isHere = session?.log.identity.session === this.#ticket.session;
-      if (session !== undefined && isHere) await session.log.commit([fact]);
+      if (session !== undefined && isHere) await session.commitLast([fact]);
       else await this.#tellElsewhere(fact, parts);
       return { type: 'told', result };
     } catch (error) {

@@ -249,6 +249,7 @@ export class SessionActor {
       log: held.log,
       parts,
       leaving: this.#leaving.signal,
+      commitLast: (records) => this.#commitLast(held, records),
       setTurn: (scope) => this.#setTurn(scope),
       follow: (turn) => {
         this.#follows = turn;
@@ -289,6 +290,16 @@ export class SessionActor {
     };
   }
 
+  async #commitLast({ log, effects, leave }: Held, records: readonly NewRecord[]): Promise<void> {
+    await effects.idle();
+    if (this.#mailbox.length > 0 || effects.isWanted(records)) await log.commit(records);
+    else {
+      // Messages are for who has the session.
+      leave.abort();
+      await log.commitLast(records);
+    }
+  }
+
   #report(log: SessionLog, record: NewRecord): void {
     log.commit([record]).catch(() => {
       // The session was given back meanwhile: it is taken once more, for the fact alone.
@@ -323,7 +334,7 @@ export class SessionActor {
   async #hold(job: SessionJob): Promise<Held> {
     if (this.#held !== undefined && !this.#held.log.lost.aborted) return this.#held;
     await this.#release();
-    const writer = await this.#parts.ledger.acquire(job.identity);
+    const writer = await this.#parts.ledger.acquire(job.identity, { isNew: job.isNew });
     const log: SessionLog = createSessionLog(writer, {
       onCommitted: (records) => {
         effects.committed(records);

@@ -1,8 +1,8 @@
 import type { AgentEvent } from '../../machines/agent.ts';
 import type { Clock } from '../clock.ts';
 import type { IdSource } from '../ids.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import type { Failure, LedgerRecord, SessionIdentity } from '../ledger/records.ts';
+import type { AcquireOptions, Ledger } from '../ledger/ledger.ts';
+import type { Failure, LedgerRecord, NewRecord, SessionIdentity } from '../ledger/records.ts';
 import type { SessionLog } from '../ledger/session-log.ts';
 import type { SessionFacts } from '../ledger/turn-facts.ts';
 import type { HookRunner } from '../lifecycle/hook-runner.ts';
@@ -65,6 +65,11 @@ export interface OpenSession {
   /** Aborts when no turn is to go on in this process any more. */
   readonly leaving: AbortSignal;
   turnSession(agentPath: readonly string[]): TurnSession;
+  /**
+   * Commits the last facts of the job. Where nothing waits behind it, the session is given back in the same write.
+   * @throws SwarmError as `log.commit`
+   */
+  commitLast(records: readonly NewRecord[]): Promise<void>;
   /** Makes a turn the one that steering, decisions and stops go to; call again without it when it is over. */
   setTurn(scope: TurnScope | undefined): void;
   /** Makes a graph the one that stops go to; call again without it when it is over. */
@@ -89,6 +94,8 @@ export interface OpenSession {
 export interface SessionJob {
   /** Whose session it is; the identity of an existing session is that of its ledger. */
   readonly identity: SessionIdentity;
+  /** The session is held to be new: see {@link AcquireOptions}. */
+  readonly isNew?: boolean | undefined;
   /** Hooks of the agent the job is for. */
   readonly hooks: readonly Hooks[];
   /** The agent machine is told of inputs and resumes, not of bookkeeping. */

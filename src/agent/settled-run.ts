@@ -67,6 +67,8 @@ async function keptOutput(output: unknown, ledger: Pick<Ledger, 'putArtifact'>):
 /** Where to look up what a fact only points to. */
 export interface SettledPlace {
   readonly ledger: Ledger;
+  /** All records of the session, where whoever asks has them. */
+  readonly records?: readonly LedgerRecord[] | undefined;
   /** The agent whose turns the session has; absent for a graph. */
   readonly agent: AnyAgent | undefined;
   /** Agents that are named and not given. */
@@ -107,7 +109,8 @@ async function yielded(record: RecordOf<'run.settled'>, place: SettledPlace): Pr
   if (agent === undefined) {
     return yieldOf(outputRef === undefined ? output : await readJson(await ledger.getArtifact(outputRef)));
   }
-  const before = (await ledger.read(record.session)).filter(({ seq }) => seq < record.seq);
+  const records = place.records ?? (await ledger.read(record.session));
+  const before = records.filter(({ seq }) => seq < record.seq);
   const end = await endOfTurns(foldSession(before).turns, { ...place, agent });
   return end?.type === 'completed' ? end : { output: '', text: '' };
 }

@@ -6,6 +6,8 @@ export interface QueuedRun {
   /** The same id again is the same run. */
   readonly run: string;
   readonly session: string;
+  /** The session begins with this run: it was made for it. */
+  readonly isNew?: boolean | undefined;
   /** Name of the definition in the registry of the worker, and its hash: see {@link definitionHash}. */
   readonly target: string;
   readonly definition?: string | undefined;

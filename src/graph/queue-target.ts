@@ -45,9 +45,11 @@ export function queueTarget(
   checkTravels(options);
   const kept = inputOf(definition, input);
   const { sessionId, runId } = idsOfRun(options, core.ids);
+  const isNew = options.sessionId === undefined;
   const travels = {
     run: runId,
     session: sessionId,
+    ...(isNew ? { isNew } : {}),
     target: definition.name,
     definition: definitionHash(definition),
     ...travelling(options),
@@ -58,7 +60,7 @@ export function queueTarget(
       ...options,
       sessionId,
       runId,
-      isNew: options.sessionId === undefined,
+      isNew,
       mayBeKnown: options.runId !== undefined,
     },
     {

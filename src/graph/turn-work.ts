@@ -93,21 +93,25 @@ async function wakeSleepers(core: RuntimeCore, memory: SleeperMemory): Promise<n
 }
 
 function runHere(core: RuntimeCore, queued: QueuedRun): Promise<Recorded> {
-  const { run: runId, session: sessionId, target, budget, boundTools, discovery } = queued;
+  const { run: runId, session: sessionId, isNew, target, budget, boundTools, discovery } = queued;
   const definition = core.definitions.get(target);
-  return recordedRun(core, { run: runId, session: sessionId, definition, begins: true }, (recorded) => {
-    const settings: TargetSettings = {
-      runId,
-      sessionId,
-      recorded,
-      // A turn that waits for a person leaves its place to others.
-      onApproval: 'pause',
-      ...(budget === undefined ? {} : { budget: budget as BudgetOptions }),
-      ...(boundTools === undefined ? {} : { boundTools }),
-      ...(discovery === undefined ? {} : { discovery: discovery as DiscoveryOptions }),
-    };
-    return startTarget(core, definition as AnyTarget, queued.input, settings);
-  });
+  return recordedRun(
+    core,
+    { run: runId, session: sessionId, isNew, definition, begins: true },
+    (recorded) => {
+      const settings: TargetSettings = {
+        runId,
+        sessionId,
+        recorded,
+        // A turn that waits for a person leaves its place to others.
+        onApproval: 'pause',
+        ...(budget === undefined ? {} : { budget: budget as BudgetOptions }),
+        ...(boundTools === undefined ? {} : { boundTools }),
+        ...(discovery === undefined ? {} : { discovery: discovery as DiscoveryOptions }),
+      };
+      return startTarget(core, definition as AnyTarget, queued.input, settings);
+    },
+  );
 }
 
 async function takeUpHere(
@@ -164,6 +168,7 @@ interface Ticket {
   /** Where the name is in no registry. */
   readonly name?: string;
   readonly begins?: true;
+  readonly isNew?: boolean | undefined;
   readonly parent?: { readonly session: string; readonly root: string };
   readonly definition: AnyDefinition | undefined;
 }

@@ -39,8 +39,19 @@ export interface LedgerWriter extends AsyncDisposable {
   /** Aborts when this writer was fenced, poisoned or closed. */
   readonly lost: AbortSignal;
   append(expectedSeq: number, batch: readonly NewRecord[]): Promise<AppendResult>;
+  /** Appends and gives the session up in one write. Where nothing is written the writer goes on. */
+  appendLast(expectedSeq: number, batch: readonly NewRecord[]): Promise<AppendResult>;
   /** Gives the session up. Idempotent. */
   release(): Promise<void>;
+}
+
+/** What the caller of `acquire` knows of the session. */
+export interface AcquireOptions {
+  /**
+   * It has never been written to. A ledger that would have to ask may then claim it with the first append, which is
+   * refused as `fenced` where that was wrong, or somebody else was first.
+   */
+  readonly isNew?: boolean | undefined;
 }
 
 /** A record with its place in the commit order of the whole ledger (positions grow, with gaps). */
@@ -56,6 +67,8 @@ export type TailScope = { readonly session: string } | { readonly root: string }
 export interface TailOptions {
   /** Default: all sessions. */
   readonly only?: TailScope;
+  /** Of one session: it has no record yet, so that none is looked for before one is heard of. */
+  readonly isNew?: boolean;
   /** Ends by itself once nothing up to this position is left. Default: waits for what comes. */
   readonly upTo?: number;
 }
@@ -104,7 +117,7 @@ export interface Ledger extends AsyncDisposable {
    * @throws SwarmError 'session-owned-elsewhere' while a live owner other than this process holds it, or while
    * this ledger handed it out and it was not released
    */
-  acquire(identity: SessionIdentity): Promise<LedgerWriter>;
+  acquire(identity: SessionIdentity, options?: AcquireOptions): Promise<LedgerWriter>;
   /** Records from `fromSeq` (default 1) on, in order, hash-verified. Empty for an unknown session. */
   read(session: string, fromSeq?: number): Promise<readonly LedgerRecord[]>;
   head(session: string): Promise<Head | undefined>;

@@ -29,6 +29,12 @@ export interface SessionLog {
    * log is dead)
    */
   commit(batch: readonly NewRecord[]): Promise<readonly LedgerRecord[]>;
+  /**
+   * Commits the batch behind what is pending and gives the session up with it, in one write. Where it cannot be
+   * committed the session is kept, unless the log is dead.
+   * @throws SwarmError as `commit`
+   */
+  commitLast(batch: readonly NewRecord[]): Promise<readonly LedgerRecord[]>;
   /** Waits for pending commits and gives the session up. Idempotent. */
   release(): Promise<void>;
 }
@@ -84,6 +90,17 @@ class WriterLog implements SessionLog {
     });
   }
 
+  async commitLast(batch: readonly NewRecord[]): Promise<readonly LedgerRecord[]> {
+    while (this.#pumping !== undefined) await this.#pumping;
+    if (this.lost.aborted) throw lostError(this.#writer, this.lost.reason);
+    const committed = Promise.withResolvers<readonly LedgerRecord[]>();
+    this.#pumping = this.#append(batch, 'last')
+      .then((result) => this.#settle([{ batch, ...committed }], result))
+      // What came meanwhile is told that the session is given up, or goes on.
+      .then(() => this.#pump());
+    return committed.promise;
+  }
+
   async release(): Promise<void> {
     while (this.#pumping !== undefined) await this.#pumping;
     await this.#writer.release();
@@ -110,9 +127,12 @@ class WriterLog implements SessionLog {
     this.#settle(group, result);
   }
 
-  async #append(batch: readonly NewRecord[]): Promise<AppendOutcome> {
+  async #append(batch: readonly NewRecord[], place: 'between' | 'last' = 'between'): Promise<AppendOutcome> {
+    const { seq } = this.#writer.head;
     try {
-      const result = await this.#writer.append(this.#writer.head.seq, batch);
+      const result = await (place === 'last'
+        ? this.#writer.appendLast(seq, batch)
+        : this.#writer.append(seq, batch));
       if (result.type === 'committed') this.#options.onCommitted?.(result.records);
       if (result.type === 'indeterminate') this.#dead.abort(result.cause);
       return result;

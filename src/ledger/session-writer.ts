@@ -13,6 +13,8 @@ const MAX_IN_FLIGHT = 64;
 export interface AppendOrder extends AppendClaim {
   readonly rows: readonly SealedRecord[];
   readonly at: number;
+  /** Gives the session up in the same write. */
+  readonly releases: boolean;
   /** Set when the writer knows a newer head than the append expects: never to be stored. */
   readonly stale: boolean;
 }
@@ -60,6 +62,8 @@ export class SessionWriter implements LedgerWriter {
   /** Where the next append will stand if all that are on the way commit. */
   #tip: Tip;
   #inFlight = 0;
+  /** An append that gives the session up is on its way. */
+  #isLeaving = false;
   #released: Promise<void> | undefined;
 
   constructor(options: SessionWriterOptions, store: WriterStore) {
@@ -79,30 +83,44 @@ export class SessionWriter implements LedgerWriter {
     return this.#lost.signal;
   }
 
-  async append(expectedSeq: number, batch: readonly NewRecord[]): Promise<AppendResult> {
+  append(expectedSeq: number, batch: readonly NewRecord[]): Promise<AppendResult> {
+    return this.#append(expectedSeq, batch, false);
+  }
+
+  async appendLast(expectedSeq: number, batch: readonly NewRecord[]): Promise<AppendResult> {
+    const isEmpty = batch.length === 0;
+    const result = await this.#append(expectedSeq, batch, !isEmpty);
+    // There is no write to give it up with.
+    if (isEmpty && result.type === 'committed') await this.release();
+    return result;
+  }
+
+  async #append(expectedSeq: number, batch: readonly NewRecord[], releases: boolean): Promise<AppendResult> {
     this.#store.assertOpen();
     const { maxBatchRecords } = this.#options.limits.ledger;
     if (this.lost.aborted) return reject('fenced', `this writer of ${this.identity.session} has ended`);
+    if (this.#isLeaving) return reject('fenced', `${this.identity.session} is being given up`);
     if (this.#inFlight >= MAX_IN_FLIGHT) return reject('limit', `${this.#inFlight} appends wait already`);
     if (batch.length > maxBatchRecords) {
       return reject('limit', `${batch.length} records in one batch, at most ${maxBatchRecords}`);
     }
-    const order = this.#build(expectedSeq, batch);
+    const order = this.#build(expectedSeq, batch, releases);
     if ('type' in order) return order;
     this.#tip = endOf(order, this.#tip);
     this.#inFlight += 1;
+    this.#isLeaving = releases;
     const outcome = await this.#store.commit(order);
     this.#inFlight -= 1;
+    this.#isLeaving = false;
     return this.#settle(order, outcome);
   }
 
   release(): Promise<void> {
     if (this.#released === undefined) {
       if (this.lost.aborted) this.#store.left?.();
-      this.#released = this.lost.aborted ? Promise.resolve() : this.#store.release();
-      this.lose(new SwarmError('ledger-closed', `this writer of ${this.identity.session} was released`));
+      this.#end(this.lost.aborted ? Promise.resolve() : this.#store.release());
     }
-    return this.#released;
+    return this.#released ?? Promise.resolve();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -116,7 +134,12 @@ export class SessionWriter implements LedgerWriter {
     this.#lost.abort(reason);
   }
 
-  #build(expectedSeq: number, batch: readonly NewRecord[]): AppendOrder | Rejection {
+  #end(released: Promise<void>): void {
+    this.#released = released;
+    this.lose(new SwarmError('ledger-closed', `this writer of ${this.identity.session} was released`));
+  }
+
+  #build(expectedSeq: number, batch: readonly NewRecord[], releases: boolean): AppendOrder | Rejection {
     const { identity, epoch } = this;
     const { clock, limits } = this.#options;
     const { seq, hash } = this.#tip;
@@ -131,7 +154,7 @@ export class SessionWriter implements LedgerWriter {
       opensTurn: batch.some((record) => record.type === 'turn.opened'),
     };
     const facts = rows.map((row) => row.fact);
-    const order = { epoch, expectedSeq, prev: hash, facts, at, stale, rows: stale ? [] : rows };
+    const order = { epoch, expectedSeq, prev: hash, facts, at, stale, releases, rows: stale ? [] : rows };
     return checkBatchSize(size, limits.ledger) ?? order;
   }
 
@@ -139,6 +162,7 @@ export class SessionWriter implements LedgerWriter {
     const { session } = this.identity;
     if (outcome.type === 'committed') {
       this.#head = { ...endOf(order, this.#head), epoch: this.epoch };
+      if (order.releases) this.#end(Promise.resolve());
       return { type: 'committed', head: this.#head, records: order.rows.map((row) => row.record) };
     }
     // Whatever was built on this one falls with it.

@@ -252,19 +252,19 @@ class SqliteLedger implements Ledger {
     const options = { identity, epoch, head: { seq, hash, epoch }, clock: this.#clock, limits: this.#limits };
     const writer: SessionWriter = new SessionWriter(options, {
       assertOpen: () => this.#assertOpen(),
-      commit: (order) => this.#commit(sid, order),
+      commit: (order) => this.#commit(session, sid, order),
       release: () => this.#release(writer, sid),
       ended: () => this.#held.delete(session),
     });
     return writer;
   }
 
-  async #commit(sid: number, order: AppendOrder): Promise<CommitOutcome> {
-    const { epoch, expectedSeq, prev, facts, at, stale, rows } = order;
+  async #commit(session: string, sid: number, order: AppendOrder): Promise<CommitOutcome> {
+    const { epoch, expectedSeq, prev, facts, at, stale, releases, rows } = order;
     const texts = rows.map((row) => row.text);
     const hashes = rows.map((row) => row.hash);
     const kind = 'append' as const;
-    const append = { kind, sid, epoch, expectedSeq, prev, facts, at, stale, hashes };
+    const append = { kind, sid, epoch, expectedSeq, prev, facts, at, stale, releases, hashes };
     const outcome = await this.#queue.submit(append, texts, (result) => {
       if (result.type === 'committed') {
         this.#feed.noteOwn(
@@ -273,7 +273,12 @@ class SqliteLedger implements Ledger {
         );
       }
     });
-    return outcome.type === 'done' ? outcome.result : { type: 'indeterminate', cause: outcome.cause };
+    if (outcome.type !== 'done') return { type: 'indeterminate', cause: outcome.cause };
+    const last = rows.at(-1);
+    if (outcome.result.type === 'committed' && releases && last !== undefined) {
+      this.#reader.noteVerified(session, { seq: last.record.seq, hash: last.hash });
+    }
+    return outcome.result;
   }
 
   async #release(writer: SessionWriter, sid: number): Promise<void> {

@@ -21,6 +21,7 @@ export interface WriteOperations {
     readonly sid: number;
     readonly at: number;
     readonly stale: boolean;
+    readonly releases: boolean;
     readonly hashes: readonly string[];
   };
   readonly release: { readonly sid: number; readonly epoch: number };
@@ -161,6 +162,8 @@ export class SqliteOperations {
     if (rejection !== undefined) return rejection;
     const first = this.#newestEvent + 1;
     if (texts.length > 0) this.#keep(append, texts, state);
+    // The check has shown that this is the newest writer.
+    if (append.releases) this.#statements.dropLease.run(append.sid);
     return { type: 'committed', first };
   }
 

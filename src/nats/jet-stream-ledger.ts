@@ -4,6 +4,7 @@ import { checkAppend, rejectStale } from '../ledger/append-rules.ts';
 import type { ArtifactRef } from '../ledger/content.ts';
 import { unanswered } from '../ledger/inbox-rules.ts';
 import type {
+  AcquireOptions,
   Head,
   InboxItem,
   InboxReply,
@@ -123,14 +124,14 @@ class JetStreamLedger implements Ledger {
     });
   }
 
-  async acquire(identity: SessionIdentity): Promise<LedgerWriter> {
+  async acquire(identity: SessionIdentity, options: AcquireOptions = {}): Promise<LedgerWriter> {
     this.#assertOpen();
     const checked = checkIdentity(identity);
     const { session } = checked;
     if (this.#held.has(session)) throw ownedElsewhere(session, 'this ledger handed it out');
     this.#held.set(session, 'acquiring');
     try {
-      const held = await this.#lanes.run(session, () => this.#acquire(checked));
+      const held = await this.#lanes.run(session, () => this.#acquire(checked, options));
       this.#held.set(session, held);
       return held.writer;
     } catch (cause) {
@@ -268,9 +269,10 @@ class JetStreamLedger implements Ledger {
     if (this.#closing.signal.aborted) throw ledgerClosed();
   }
 
-  async #acquire(wanted: SessionIdentity): Promise<HeldSession> {
+  async #acquire(wanted: SessionIdentity, { isNew = false }: AcquireOptions): Promise<HeldSession> {
     await this.#parts.steady(() => this.#parts.owner.begin());
-    const claimed = await this.#parts.claims.claim(wanted);
+    const { claims } = this.#parts;
+    const claimed = isNew ? claims.begin(wanted) : await claims.claim(wanted);
     if (claimed.type === 'owned') throw ownedElsewhere(wanted.session, `the process ${claimed.owner}`);
     this.#assertOpen();
     const { state, claim } = claimed;

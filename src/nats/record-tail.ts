@@ -84,8 +84,11 @@ function newsFor(options: RecordTailOptions): News {
 
 /** One session: its messages are passed on, and only gaps are read. */
 function newsOfSession(options: RecordTailOptions, session: string): News {
-  const { client, subjects } = options;
-  const feed = new SessionFeed(client, subjects.passedOn(session), options.clock);
+  const { client, subjects, isNew = false, clock } = options;
+  const feed = new SessionFeed(client, subjects.passedOn(session), {
+    isNew,
+    ...(clock === undefined ? {} : { clock }),
+  });
   return {
     from(next) {
       const passed = feed.take();

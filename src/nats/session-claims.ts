@@ -103,6 +103,17 @@ export class SessionClaims {
     }
   }
 
+  /**
+   * A session that nobody has written to. Nothing is sent: its first append is the claim too, on the condition that
+   * there is no message before it.
+   */
+  begin(identity: SessionIdentity): ClaimedSession {
+    const state = new SessionState(identity.session);
+    const claim = { identity, epoch: state.epoch + 1, owner: this.#options.owner };
+    state.keepOwnership(claim.epoch, 0);
+    return { type: 'claimed', state, claim };
+  }
+
   /** Puts a claim behind the last message that is known; undefined where it is not the last one any more. */
   async #take(state: SessionState, identity: SessionIdentity): Promise<ClaimedSession | undefined> {
     const claim = {
@@ -123,7 +134,8 @@ export class SessionClaims {
     const room = this.#options.maxPayload() - HEADER_BYTES;
     const packed = packRecords(order.rows, room);
     if (packed === undefined) return reject('limit', `a record over ${room} bytes, which no message holds`);
-    const place = state.placeAfter(order, claim);
+    const { identity, epoch } = claim;
+    const place = state.placeAfter(order, order.releases ? { identity, epoch } : claim);
     const messages = packed.map(({ rows }, index) => ({
       payload: recordsBody(rows),
       headers: recordHeaders(rows[0]?.record.seq ?? 0, index === packed.length - 1 ? place : undefined),
@@ -136,6 +148,7 @@ export class SessionClaims {
     switch (outcome.type) {
       case 'stored':
         state.keep(packed, outcome.last);
+        if (order.releases) this.#note(identity.session, state, true);
         return { type: 'committed' };
       case 'overtaken':
         return reject('fenced', `epoch ${claim.epoch} is over, the session has another writer`);
@@ -149,6 +162,8 @@ export class SessionClaims {
   /** Gives a session back. One that has another writer by now is left alone. @throws SwarmError 'ledger-unavailable' */
   async release({ state, claim }: ClaimedSession): Promise<void> {
     const { identity, epoch } = claim;
+    // Nothing was sent of it.
+    if (state.lastSequence === 0) return;
     const outcome = await this.#own(state, { identity, epoch }, 'release');
     if (outcome.type === 'stored') this.#note(identity.session, state, true);
     if (outcome.type === 'stored' || outcome.type === 'overtaken') return;
@@ -165,8 +180,9 @@ export class SessionClaims {
     const { owner, steady } = this.#options;
     for (;;) {
       const last = await steady(() => this.#options.reader.last(this.#subject(session)));
-      if (last === undefined || placeOf(last, `session ${session}`).owner !== owner) return;
-      const state = await steady(() => this.#load(session, last.sequence));
+      if (last !== undefined && placeOf(last, `session ${session}`).owner !== owner) return;
+      // Where there is nothing yet, what was sent first may still be on its way.
+      const state = await steady(() => this.#load(session, last?.sequence ?? 0));
       const claim = { identity: state.identity ?? identity, epoch: state.epoch };
       const outcome = await this.#own(state, claim, 'release');
       this.#note(session, state, outcome.type === 'stored');

@@ -21,12 +21,20 @@ export class SessionFeed {
   #waiting: PassedMessage[] = [];
   #waitingBytes = 0;
   /** Something may have been stored that was not passed on. */
-  #mustLook = true;
+  #mustLook: boolean;
   #idleMs: number = NATS_LIMITS.feedLookMs;
   #wake: (() => void) | undefined;
   #life: AbortSignal;
 
-  constructor(client: NatsClient, subject: string, clock: Clock = systemClock) {
+  /** `isNew`: nothing was stored so far, so that there is nothing to look for. */
+  constructor(
+    client: NatsClient,
+    subject: string,
+    options: { readonly isNew: boolean; readonly clock?: Clock },
+  ) {
+    const { isNew, clock = systemClock } = options;
+    // While nobody is heard, what is stored is not either.
+    this.#mustLook = !isNew || client.state.type !== 'connected';
     this.#client = client;
     this.#clock = clock;
     this.#subscription = client.subscribe(subject, (message) => {

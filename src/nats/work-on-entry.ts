@@ -48,6 +48,8 @@ export async function workOnEntry(
 async function workOnTurn(ground: EntryGround, turn: QueuedTurn, deliveries: number): Promise<EntryEnd> {
   const { work } = ground;
   const { run, session, discovery } = turn;
+  // Handed out for the first time, its session is what it was when it was made.
+  if (turn.isNew === true && deliveries === 1) return begin(work, turn);
   // Of a session without a record nobody but the queue knows how often it was tried, and it counts those too who found
   // it taken.
   const tried = Math.floor((deliveries - 1) / NATS_LIMITS.handoutsPerClaim);
@@ -56,16 +58,18 @@ async function workOnTurn(ground: EntryGround, turn: QueuedTurn, deliveries: num
   // Whoever has it may end it any time; one that is paused may stay so for good, which is told.
   if (standing.type === 'waits') return standing.isPaused ? endOf(await work.run(turn)) : LATER;
   if (standing.claims >= NATS_LIMITS.claimsWithoutProgress) return poisoned(ground, turn, standing);
-  if (standing.type === 'new') {
-    const unfit = unfitness(work, turn);
-    return unfit === undefined ? goOn(work, session, await work.run(turn)) : bury(work, turn, unfit);
-  }
+  if (standing.type === 'new') return begin(work, { ...turn, isNew: false });
   // Whoever it waits for wakes it; only what came while it paused is for nobody else to see.
   if (standing.type === 'paused' && !(await hasNews(work, session, standing.told.data.pause)))
     return REPEATED;
   const taken = await work.takeUp({ session, cause: `run ${run}` }, discovery);
   // What has begun is gone on with under the tools it was opened with, by whoever knows its agent at all.
   return isUnknown(taken) ? abandoned(work, turn, unknownAgent(turn.target)) : goOn(work, session, taken);
+}
+
+async function begin(work: TurnWork, turn: QueuedTurn): Promise<EntryEnd> {
+  const unfit = unfitness(work, turn);
+  return unfit === undefined ? goOn(work, turn.session, await work.run(turn)) : bury(work, turn, unfit);
 }
 
 function isUnknown(taken: Recorded): boolean {

@@ -14,6 +14,8 @@ export const queuedTurnSchema = z.object({
   /** Id of the run. The same one again is the same turn. */
   run: id,
   session: id,
+  /** The session was made for this turn. */
+  isNew: z.boolean().optional(),
   /** Name of the definition in the registry of the worker. */
   target: z.string().min(1).max(256),
   input: jsonValueSchema,

@@ -26,9 +26,9 @@ export function faultyLedger(ledger: Ledger, plan: readonly Fault[] | FaultPoint
   return {
     faults,
     durability: ledger.durability,
-    acquire: (identity) =>
+    acquire: (identity, options) =>
       at('acquire', async () => {
-        const writer = new FaultyWriter(await ledger.acquire(identity), faults);
+        const writer = new FaultyWriter(await ledger.acquire(identity, options), faults);
         writers.add(writer);
         // The process died while it was given the session.
         if (faults.isHalted) await writer.die();
@@ -96,6 +96,14 @@ class FaultyWriter implements LedgerWriter {
   }
 
   append(expectedSeq: number, batch: readonly NewRecord[]): Promise<AppendResult> {
+    return this.#around(batch, () => this.#inner.append(expectedSeq, batch));
+  }
+
+  appendLast(expectedSeq: number, batch: readonly NewRecord[]): Promise<AppendResult> {
+    return this.#around(batch, () => this.#inner.appendLast(expectedSeq, batch));
+  }
+
+  #around(batch: readonly NewRecord[], append: () => Promise<AppendResult>): Promise<AppendResult> {
     const point = {
       site: 'append' as const,
       records: batch.map(({ type }) => type),
@@ -103,7 +111,7 @@ class FaultyWriter implements LedgerWriter {
         this.#answerFor(action),
     };
     return this.#faults.around(point, async () => {
-      if (!this.#poisoned.signal.aborted) return this.#inner.append(expectedSeq, batch);
+      if (!this.#poisoned.signal.aborted) return append();
       return { type: 'rejected', reason: 'fenced', message: 'a fault took the session from this writer' };
     });
   }

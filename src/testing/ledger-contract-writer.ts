@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { onLedger, onSession, overReopen } from './ledger-case.ts';
 import type { LedgerCase } from './ledger-contract.ts';
-import { commit, expectError, note, notesOf, rootSession } from './ledger-samples.ts';
+import { commit, expectError, note, notesOf, rootSession, turnClosed, turnOpened } from './ledger-samples.ts';
 
 /** Who may write. */
 export const writerCases: readonly LedgerCase[] = [
@@ -71,6 +71,70 @@ export const writerCases: readonly LedgerCase[] = [
     await writer.release();
     assert.equal((await sent).type, 'committed');
     assert.equal((await ledger.acquire(rootSession('s-1'))).head.seq, 1);
+  }),
+  onSession('a last append gives the session up with it', async ({ ledger, writer }) => {
+    await commit(writer, note('a'));
+    const last = await writer.appendLast(1, [note('b')]);
+    assert.equal(last.type, 'committed');
+    assert.equal(writer.lost.aborted, true);
+    assert.equal((await ledger.sessions())[0]?.owned, false);
+    await writer.release();
+    const next = await ledger.acquire(rootSession('s-1'));
+    assert.deepEqual([next.epoch, next.head.seq], [2, 2]);
+    assert.equal((await writer.append(2, [note('c')])).type, 'rejected');
+    await commit(next, note('d'));
+    assert.deepEqual(notesOf(await ledger.read('s-1')), ['a', 'b', 'd']);
+  }),
+  onSession('a last append that is refused leaves the session to its writer', async ({ ledger, writer }) => {
+    await commit(writer, turnOpened('t'), turnClosed('t'));
+    const late = await writer.appendLast(2, [{ ...note('late'), turn: 't' }]);
+    assert.equal(late.type === 'rejected' && late.reason, 'sealed');
+    assert.equal(writer.lost.aborted, false);
+    await expectError(ledger.acquire(rootSession('s-1')), 'session-owned-elsewhere');
+    await commit(writer, note('a'));
+  }),
+  onSession('a last append of nothing gives the session up', async ({ ledger, writer }) => {
+    assert.equal((await writer.appendLast(0, [])).type, 'committed');
+    assert.equal(writer.lost.aborted, true);
+    await ledger.acquire(rootSession('s-1'));
+  }),
+  onSession('nothing is appended behind a last append', async ({ ledger, writer }) => {
+    const sent = [writer.appendLast(0, [note('a')]), writer.append(1, [note('b')])];
+    const types = (await Promise.all(sent)).map(({ type }) => type);
+    assert.deepEqual(types, ['committed', 'rejected']);
+    await ledger.acquire(rootSession('s-1'));
+    assert.deepEqual(notesOf(await ledger.read('s-1')), ['a']);
+  }),
+  onLedger('a session that is held to be new begins with its first append', async (ledger) => {
+    const writer = await ledger.acquire(rootSession('s-1'), { isNew: true });
+    assert.deepEqual([writer.epoch, writer.head.seq], [1, 0]);
+    assert.deepEqual(await ledger.read('s-1'), []);
+    await expectError(ledger.acquire(rootSession('s-1'), { isNew: true }), 'session-owned-elsewhere');
+    await commit(writer, note('a'));
+    assert.equal((await ledger.sessions())[0]?.owned, true);
+    await commit(writer, note('b'));
+    await writer.release();
+    assert.deepEqual((await ledger.acquire(rootSession('s-1'))).head.seq, 2);
+  }),
+  onLedger(
+    'a session that is held to be new and never written to is as good as never taken',
+    async (ledger) => {
+      await (await ledger.acquire(rootSession('s-1'), { isNew: true })).release();
+      assert.deepEqual(await ledger.sessions(), []);
+      await commit(await ledger.acquire(rootSession('s-1')), note('a'));
+    },
+  ),
+  onSession('a session that is wrongly held to be new loses nothing', async ({ ledger, writer }) => {
+    await commit(writer, note('a'));
+    await writer.release();
+    const wrong = await ledger.acquire(rootSession('s-1'), { isNew: true });
+    const result = await wrong.append(wrong.head.seq, [note('b')]);
+    const isRefused = result.type === 'rejected' && result.reason === 'fenced';
+    assert.ok(isRefused || result.type === 'committed', result.type);
+    await wrong.release();
+    await commit(await ledger.acquire(rootSession('s-1')), note('c'));
+    const notes = notesOf(await ledger.read('s-1'));
+    assert.deepEqual(notes, isRefused ? ['a', 'c'] : ['a', 'b', 'c']);
   }),
   onLedger('the first append fixes who a session is', async (ledger) => {
     const first = await ledger.acquire({ session: 's-1', root: 's-0', parent: 's-0', agent: 'child' });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { SwarmError } from '../../src/errors.ts';
-import type { Ledger, LedgerWriter } from '../../src/ledger/ledger.ts';
+import type { AppendResult, Ledger, LedgerWriter } from '../../src/ledger/ledger.ts';
 import { memoryLedger } from '../../src/ledger/memory-ledger.ts';
-import type { RecordType } from '../../src/ledger/records.ts';
+import type { NewRecord, RecordType } from '../../src/ledger/records.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { reply } from '../../src/testing/reply.ts';
 import { DRIVERS, PRESET_NAMES } from '../support/discovery-presets.ts';
@@ -17,6 +17,13 @@ function losing(ledger: Ledger, agent: string, record: RecordType, times: number
   let left = times;
   const wrapped = (writer: LedgerWriter): LedgerWriter => {
     const dead = new AbortController();
+    const losingSome = async (batch: readonly NewRecord[], append: () => Promise<AppendResult>) => {
+      if (left === 0 || !batch.some(({ type }) => type === record)) return append();
+      left -= 1;
+      dead.abort();
+      await writer.release();
+      return { type: 'indeterminate', cause: 'lost' } as const;
+    };
     return {
       identity: writer.identity,
       epoch: writer.epoch,
@@ -24,14 +31,8 @@ function losing(ledger: Ledger, agent: string, record: RecordType, times: number
         return writer.head;
       },
       lost: AbortSignal.any([writer.lost, dead.signal]),
-      async append(expectedSeq, batch) {
-        if (left === 0 || !batch.some(({ type }) => type === record))
-          return writer.append(expectedSeq, batch);
-        left -= 1;
-        dead.abort();
-        await writer.release();
-        return { type: 'indeterminate', cause: 'lost' };
-      },
+      append: (expectedSeq, batch) => losingSome(batch, () => writer.append(expectedSeq, batch)),
+      appendLast: (expectedSeq, batch) => losingSome(batch, () => writer.appendLast(expectedSeq, batch)),
       release: () => writer.release(),
       [Symbol.asyncDispose]: () => writer.release(),
     };

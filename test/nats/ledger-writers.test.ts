@@ -107,6 +107,45 @@ describe.skipIf(isNatsMissing())('writers of a JetStream ledger', () => {
     expect(notesOf(records)).toEqual(['second 1', 'first 1', 'second 2', 'first 2']);
   });
 
+  test('of many who hold a session to be new the first append makes one its owner', async () => {
+    const ns = freshNamespace();
+    const ledgers = await Promise.all(Array.from({ length: 4 }, () => openLedgerOn(server, { ns })));
+    const writers = await Promise.all(
+      ledgers.map((ledger) => ledger.acquire(rootSession('s-1'), { isNew: true })),
+    );
+    const results = await Promise.all(writers.map((writer, at) => writer.append(0, [note(String(at))])));
+    const won = results.findIndex(({ type }) => type === 'committed');
+    const others = results.filter((_, at) => at !== won);
+    expect(others.map((result) => result.type === 'rejected' && result.reason)).toEqual(
+      Array.from({ length: 3 }, () => 'fenced'),
+    );
+    expect(writers.map(({ lost }) => lost.aborted)).toEqual(writers.map((_, at) => at !== won));
+    const stranger = await openLedgerOn(server, { ns });
+    await expectError(stranger.acquire(rootSession('s-1')), 'session-owned-elsewhere');
+    await Promise.all(writers.filter((_, at) => at !== won).map((writer) => writer.release()));
+    await expectError(stranger.acquire(rootSession('s-1')), 'session-owned-elsewhere');
+    expect(notesOf(await stranger.read('s-1'))).toEqual([String(won)]);
+  });
+
+  test('a new session that is written to and given back is one message', async () => {
+    const ns = freshNamespace();
+    const ledger = await openLedgerOn(server, { ns });
+    const writer = await ledger.acquire(rootSession('s-1'), { isNew: true });
+    await using admin = connectNats(server.url);
+    await admin.connected(AbortSignal.timeout(10_000));
+    let messages = 0;
+    admin.subscribe(`swm.v1.${ns}.led.*`, () => {
+      messages += 1;
+    });
+    await admin.flush();
+    await writer.appendLast(0, [note('a'), note('b')]);
+    await writer.release();
+    await admin.flush();
+    expect(messages).toBe(1);
+    const other = await openLedgerOn(server, { ns });
+    expect((await other.acquire(rootSession('s-1'))).epoch).toBe(2);
+  });
+
   test('an owner asks nobody for what it has just written, and reads what everybody reads', async () => {
     const ns = freshNamespace();
     const [ledger, other] = [await openLedgerOn(server, { ns }), await openLedgerOn(server, { ns })];

@@ -2,7 +2,7 @@
 // <before|after>`. Without an nth append it runs to its end.
 import { appendFileSync } from 'node:fs';
 import { createRuntime } from '../../src/index.ts';
-import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { AppendResult, Ledger } from '../../src/ledger/ledger.ts';
 import { sqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { portOf } from '../support/edited-ledger.ts';
 import { swarmOfFive } from '../support/swarm-of-five.ts';
@@ -13,6 +13,15 @@ let appends = 0;
 
 function die(): void {
   process.kill(process.pid, 'SIGKILL');
+}
+
+async function counted(append: () => Promise<AppendResult>): Promise<AppendResult> {
+  appends += 1;
+  const isLast = appends >= killAt;
+  if (isLast && when === 'before') die();
+  const result = await append();
+  if (isLast) die();
+  return result;
 }
 
 async function killing(ledger: Ledger): Promise<Ledger> {
@@ -28,14 +37,8 @@ async function killing(ledger: Ledger): Promise<Ledger> {
           return writer.head;
         },
         lost: writer.lost,
-        async append(expectedSeq, batch) {
-          appends += 1;
-          const isLast = appends >= killAt;
-          if (isLast && when === 'before') die();
-          const result = await writer.append(expectedSeq, batch);
-          if (isLast) die();
-          return result;
-        },
+        append: (expectedSeq, batch) => counted(() => writer.append(expectedSeq, batch)),
+        appendLast: (expectedSeq, batch) => counted(() => writer.appendLast(expectedSeq, batch)),
         release: () => writer.release(),
         [Symbol.asyncDispose]: () => writer.release(),
       };

@@ -280,6 +280,7 @@ function withAppend(writer: LedgerWriter, append: LedgerWriter['append']): Ledge
     },
     lost: writer.lost,
     append,
+    appendLast: append,
     release: () => writer.release(),
     [Symbol.asyncDispose]: () => writer.release(),
   };

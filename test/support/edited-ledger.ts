@@ -28,7 +28,7 @@ export function editedLedger(ledger: Ledger, edit: (record: LedgerRecord) => Led
 export function portOf(ledger: Ledger): Ledger {
   return {
     durability: ledger.durability,
-    acquire: (identity) => ledger.acquire(identity),
+    acquire: (identity, options) => ledger.acquire(identity, options),
     read: (session, fromSeq) => ledger.read(session, fromSeq),
     head: (session) => ledger.head(session),
     summary: (session) => ledger.summary(session),
