@@ -89,6 +89,43 @@ describe.skipIf(isNatsMissing())('runs that come twice, or in between', () => {
     await expectSound(runtime, 's-1');
   });
 
+  test('a run whose session is wrongly held to be new waits for its turn, and goes on with what is there', async () => {
+    const { runtime, ns, provider } = await poolWorld(
+      server,
+      () => reply().text('done'),
+      (baseURL) => chain(baseURL, ['payer']),
+    );
+    await runtime.run('payer', 'First.', { sessionId: 's-1', runId: 'r-1' }).result;
+    const again = { ns, run: 'r-2', session: 's-1', isNew: true, target: 'payer', input: 'Second.' };
+    await expect.poll(() => queueOf(server, ns), WITHIN).toEqual([]);
+    await enqueueTurn(client, again);
+    await expect.poll(() => told(runtime, 's-1'), WITHIN).toEqual(['completed', 'completed']);
+    const texts = JSON.stringify(provider.requests.at(-1)?.body);
+    expect(texts).toContain('First.');
+    expect(texts).toContain('Second.');
+    await expectSound(runtime, 's-1');
+  });
+
+  test('a run of a new session that was ended before a worker had it never begins', async () => {
+    const { runtime, ns, provider, work } = await poolWorld(
+      server,
+      () => reply().text('done'),
+      (baseURL) => chain(baseURL, ['payer']),
+      0,
+    );
+    const { run, session } = { run: 'r-1', session: 's-1' };
+    const ledger = await openLedgerOn(server, { ns });
+    const writer = await ledger.acquire({ session, root: session, agent: 'payer' });
+    const usage = { total: {}, byAgent: {}, reported: {} };
+    const data = { run, status: 'cancelled', usage, steps: 0, toolCalls: 0 } as const;
+    await writer.appendLast(0, [{ type: 'run.settled', data }]);
+    await enqueueTurn(client, { ns, run, session, isNew: true, target: 'payer', input: 'Go.' });
+    await work();
+    await expect.poll(() => queueOf(server, ns), WITHIN).toEqual([]);
+    expect(provider.requests).toHaveLength(0);
+    expect(await told(runtime, session)).toEqual(['cancelled']);
+  });
+
   test('who sleeps is read once, and again when there is a new fact or its time is up', async () => {
     const { runtime, ns } = await poolWorld(server, pays, (baseURL) =>
       chain(baseURL, ['payer'], { needsApproval: true, expiryMs: 60_000 }),
