@@ -36,70 +36,78 @@ export function planLedgerStreams(options: LedgerStreamOptions = {}): readonly S
   const { maxLedgerBytes = 10 * GIB, maxLedgerArtifactBytes = 4 * GIB } = options;
   const common = { storage: 'file', retention: 'limits', discard: 'new', num_replicas: replicas };
   // A condition on the last sequence is the guard, not this window.
-  const window = { duplicate_window: NATS_LIMITS.ledgerDuplicateWindowMs * NANOS_PER_MS };
-  const wished = { metadata: { 'swm.schema': '1' } };
+  const guarded = { ...common, duplicate_window: NATS_LIMITS.ledgerDuplicateWindowMs * NANOS_PER_MS };
+  const base = `${subjectRoot}.v1`;
   return [
-    {
-      name: LEDGER_STREAM,
-      purpose: 'records of sessions',
-      required: {
-        ...common,
-        ...window,
-        subjects: [`${subjectRoot}.v1.*.led.*`],
-        max_bytes: maxLedgerBytes,
-        allow_direct: true,
-        allow_atomic: true,
-        deny_delete: true,
-        // Who follows a session hears of it alone, and of what is stored, not of what was sent.
-        republish: {
-          src: `${subjectRoot}.v1.*.led.*`,
-          dest: `${subjectRoot}.v1.{{wildcard(1)}}.rec.{{wildcard(2)}}`,
-        },
-      },
-      wished,
-    },
-    {
-      name: MAILBOX_STREAM,
-      purpose: 'messages to the owners of sessions',
-      required: {
-        ...common,
-        ...window,
-        subjects: [`${subjectRoot}.v1.*.mbx.*.*`],
-        max_bytes: GIB,
-        max_age: NATS_LIMITS.mailboxMs * NANOS_PER_MS,
-        max_msgs_per_subject: 1,
-        allow_direct: true,
-        allow_msg_ttl: true,
-      },
-      wished,
-    },
-    {
-      name: OWNER_STREAM,
-      purpose: 'live processes and places of readers',
-      required: {
-        ...common,
-        ...window,
-        subjects: [`${subjectRoot}.v1.*.own.*`, `${subjectRoot}.v1.*.cur.*`],
-        max_bytes: GIB / 4,
-        max_msgs_per_subject: 1,
-        allow_direct: true,
-        allow_msg_ttl: true,
-      },
-      wished,
-    },
-    {
-      name: `OBJ_${LEDGER_BUCKET}`,
-      purpose: 'artifacts that records refer to',
-      required: {
-        ...common,
-        subjects: [`$O.${LEDGER_BUCKET}.C.>`, `$O.${LEDGER_BUCKET}.M.>`],
-        max_bytes: maxLedgerArtifactBytes,
-        allow_direct: true,
-        allow_rollup_hdrs: true,
-      },
-      wished,
-    },
+    recordStream(base, { ...guarded, max_bytes: maxLedgerBytes }),
+    mailboxStream(base, { ...guarded, max_bytes: GIB }),
+    ownerStream(base, { ...guarded, max_bytes: GIB / 4 }),
+    artifactStream({ ...common, max_bytes: maxLedgerArtifactBytes }),
   ];
+}
+
+const WISHED = { metadata: { 'swm.schema': '1' } };
+
+function recordStream(base: string, common: StreamPlan['required']): StreamPlan {
+  return {
+    name: LEDGER_STREAM,
+    purpose: 'records of sessions',
+    required: {
+      ...common,
+      subjects: [`${base}.*.led.*`],
+      allow_direct: true,
+      allow_atomic: true,
+      deny_delete: true,
+      // Who follows a session hears of it alone, and of what is stored, not of what was sent.
+      republish: { src: `${base}.*.led.*`, dest: `${base}.{{wildcard(1)}}.rec.{{wildcard(2)}}` },
+    },
+    wished: WISHED,
+  };
+}
+
+function mailboxStream(base: string, common: StreamPlan['required']): StreamPlan {
+  return {
+    name: MAILBOX_STREAM,
+    purpose: 'messages to the owners of sessions',
+    required: {
+      ...common,
+      subjects: [`${base}.*.mbx.*.*`],
+      max_age: NATS_LIMITS.mailboxMs * NANOS_PER_MS,
+      max_msgs_per_subject: 1,
+      allow_direct: true,
+      allow_msg_ttl: true,
+    },
+    wished: WISHED,
+  };
+}
+
+function ownerStream(base: string, common: StreamPlan['required']): StreamPlan {
+  return {
+    name: OWNER_STREAM,
+    purpose: 'live processes and places of readers',
+    required: {
+      ...common,
+      subjects: [`${base}.*.own.*`, `${base}.*.cur.*`],
+      max_msgs_per_subject: 1,
+      allow_direct: true,
+      allow_msg_ttl: true,
+    },
+    wished: WISHED,
+  };
+}
+
+function artifactStream(common: StreamPlan['required']): StreamPlan {
+  return {
+    name: `OBJ_${LEDGER_BUCKET}`,
+    purpose: 'artifacts that records refer to',
+    required: {
+      ...common,
+      subjects: [`$O.${LEDGER_BUCKET}.C.>`, `$O.${LEDGER_BUCKET}.M.>`],
+      allow_direct: true,
+      allow_rollup_hdrs: true,
+    },
+    wished: WISHED,
+  };
 }
 
 /** The streams of workers on a ledger. */
@@ -122,7 +130,7 @@ export function planWorkerStreams(options: LedgerStreamOptions = {}): readonly S
         discard_new_per_subject: true,
         duplicate_window: NATS_LIMITS.ledgerDuplicateWindowMs * NANOS_PER_MS,
       },
-      wished: { metadata: { 'swm.schema': '1' } },
+      wished: WISHED,
     },
     {
       name: DEAD_LETTER_STREAM,
@@ -134,7 +142,7 @@ export function planWorkerStreams(options: LedgerStreamOptions = {}): readonly S
         discard: 'old',
         max_age: NATS_LIMITS.deadLetterMs * NANOS_PER_MS,
       },
-      wished: { metadata: { 'swm.schema': '1' } },
+      wished: WISHED,
     },
   ];
 }
