@@ -43,28 +43,19 @@ const OPTIONS: OptionNames<RecordingSinkOptions> = {
 export function recordingSink(options: RecordingSinkOptions = {}): RecordingSink {
   assertOptions('recordingSink', options, OPTIONS);
   const { name = 'recording', content, resumeAfter, state } = options;
-  const events: RunEvent[] = [];
-  const batches: (readonly RunEvent[])[] = [];
-  const watchers = new Set<() => void>();
+  const arrivals = new Arrivals();
   let calls = 0;
   let failures = 0;
   let arrivesAnyway = false;
   let gate: Gate | undefined;
   let isClosed = false;
-
-  const take = (batch: readonly RunEvent[]) => {
-    events.push(...batch);
-    batches.push(batch);
-    for (const wake of [...watchers]) wake();
-  };
-
   return {
     name,
     ...(content !== undefined && { content }),
     ...(resumeAfter !== undefined && { resumeAfter: () => Promise.resolve(resumeAfter) }),
     ...(state !== undefined && { state: () => state }),
-    events,
-    batches,
+    events: arrivals.events,
+    batches: arrivals.batches,
     get calls() {
       return calls;
     },
@@ -83,25 +74,41 @@ export function recordingSink(options: RecordingSinkOptions = {}): RecordingSink
       await gate?.pass(signal);
       if (failures > 0) {
         failures -= 1;
-        if (arrivesAnyway) take(batch);
+        if (arrivesAnyway) arrivals.take(batch);
         throw new SwarmError('fault-injected', `the sink ${name} was told to fail`);
       }
-      if (!signal.aborted) take(batch);
+      if (!signal.aborted) arrivals.take(batch);
     },
-    received(count) {
-      const enough = typeof count === 'number' ? () => events.length >= count : () => events.some(count);
-      return new Promise((resolve) => {
-        const wake = () => {
-          if (!enough()) return;
-          watchers.delete(wake);
-          resolve([...events]);
-        };
-        watchers.add(wake);
-        wake();
-      });
-    },
+    received: (count) => arrivals.received(count),
     async close() {
       isClosed = true;
     },
   };
+}
+
+/** What came, and who waits for more. */
+class Arrivals {
+  readonly events: RunEvent[] = [];
+  readonly batches: (readonly RunEvent[])[] = [];
+  readonly #watchers = new Set<() => void>();
+
+  take(batch: readonly RunEvent[]): void {
+    this.events.push(...batch);
+    this.batches.push(batch);
+    for (const wake of [...this.#watchers]) wake();
+  }
+
+  received(count: number | ((event: RunEvent) => boolean)): Promise<readonly RunEvent[]> {
+    const { events } = this;
+    const isEnough = typeof count === 'number' ? () => events.length >= count : () => events.some(count);
+    return new Promise((resolve) => {
+      const wake = () => {
+        if (!isEnough()) return;
+        this.#watchers.delete(wake);
+        resolve([...events]);
+      };
+      this.#watchers.add(wake);
+      wake();
+    });
+  }
 }
