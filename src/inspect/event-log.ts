@@ -29,50 +29,24 @@ interface Kept {
  * position counts events from the first one that came, so it means the same to every viewer for as long as this log
  * lives.
  */
-export function createEventLog({ maxEvents, maxBytes }: EventLogBounds): EventLog {
-  let kept: Kept[] = [];
-  /** Places at the beginning of `kept` whose events are gone. */
-  let gone = 0;
-  /** Events before the first place. */
-  let before = 0;
-  let bytes = 0;
+export function createEventLog(bounds: EventLogBounds): EventLog {
+  const kept = new KeptEvents(bounds);
   const waiting = new Set<() => void>();
-  const position = () => before + kept.length;
-
-  const drop = () => {
-    while (kept.length - gone > maxEvents || bytes > maxBytes) {
-      bytes -= kept[gone]?.bytes ?? 0;
-      gone += 1;
-    }
-    // Moved seldom: a copy costs as much as there is to keep.
-    if (gone <= kept.length / 2) return;
-    before += gone;
-    kept = kept.slice(gone);
-    gone = 0;
-  };
-
   return {
     push(event) {
       // What a bus says of a place is that of a ledger among many.
-      const text = JSON.stringify({ ...event, cursor: position() + 1 });
-      const size = Buffer.byteLength(text);
-      kept.push({ session: event.session, seq: event.seq, text, bytes: size });
-      bytes += size;
-      drop();
+      const text = JSON.stringify({ ...event, cursor: kept.end + 1 });
+      kept.add({ session: event.session, seq: event.seq, text, bytes: Buffer.byteLength(text) });
       for (const done of [...waiting]) done();
     },
-    findLast(test, within) {
-      const from = Math.max(gone, kept.length - within);
-      const at = kept.findLastIndex(({ text }, index) => index >= from && test(text));
-      return at < from ? undefined : eventIn(kept[at]);
-    },
-    position: () => Promise.resolve(position()),
+    findLast: (test, within) => eventIn(kept.newest(within).findLast(({ text }) => test(text))),
+    position: () => Promise.resolve(kept.end),
     async *facts(after, signal, upTo = Number.POSITIVE_INFINITY): AsyncGenerator<PlacedFact> {
       let missed = 0;
       for (let at = after; at < upTo && !signal.aborted; ) {
-        missed += Math.max(0, before + gone - at);
-        at = Math.max(at, before + gone);
-        const text = kept[at - before]?.text;
+        missed += Math.max(0, kept.begin - at);
+        at = Math.max(at, kept.begin);
+        const text = kept.at(at)?.text;
         if (text === undefined) await nextIn(waiting, signal);
         else {
           at += 1;
@@ -83,14 +57,61 @@ export function createEventLog({ maxEvents, maxBytes }: EventLogBounds): EventLo
     },
     path(instance, seq) {
       const session = instance.split('.')[0];
-      const records = kept
-        .slice(gone)
-        .filter((one) => one.session === session && one.seq <= seq)
-        .flatMap((one) => eventIn(one) ?? []);
-      return Promise.resolve(replayPath(instance, records.map(recordOfEvent)));
+      const own = kept.newest().filter((one) => one.session === session && one.seq <= seq);
+      const records = own.flatMap((one) => eventIn(one) ?? []).map(recordOfEvent);
+      return Promise.resolve(replayPath(instance, records));
     },
     said: () => Promise.resolve(undefined),
   };
+}
+
+/** The newest events, by how many came before each. */
+class KeptEvents {
+  readonly #bounds: EventLogBounds;
+  #all: Kept[] = [];
+  /** Places at the beginning of `#all` whose events are gone. */
+  #gone = 0;
+  /** Events before the first place. */
+  #before = 0;
+  #bytes = 0;
+
+  constructor(bounds: EventLogBounds) {
+    this.#bounds = bounds;
+  }
+
+  /** Position of the oldest. */
+  get begin(): number {
+    return this.#before + this.#gone;
+  }
+
+  /** Position of the next to come. */
+  get end(): number {
+    return this.#before + this.#all.length;
+  }
+
+  /** One that is not gone. */
+  at(position: number): Kept | undefined {
+    return this.#all[position - this.#before];
+  }
+
+  newest(count = this.#all.length): readonly Kept[] {
+    return this.#all.slice(Math.max(this.#gone, this.#all.length - count));
+  }
+
+  add(event: Kept): void {
+    this.#all.push(event);
+    this.#bytes += event.bytes;
+    const { maxEvents, maxBytes } = this.#bounds;
+    while (this.#all.length - this.#gone > maxEvents || this.#bytes > maxBytes) {
+      this.#bytes -= this.#all[this.#gone]?.bytes ?? 0;
+      this.#gone += 1;
+    }
+    // Moved seldom: a copy costs as much as there is to keep.
+    if (this.#gone <= this.#all.length / 2) return;
+    this.#before += this.#gone;
+    this.#all = this.#all.slice(this.#gone);
+    this.#gone = 0;
+  }
 }
 
 /** Resolves with the next event, and when the signal aborts. */
