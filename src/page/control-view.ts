@@ -7,19 +7,8 @@ import type { View } from './view.ts';
 
 /** Steering and stopping the turn under way of the selected agent. */
 export function createControlView(store: Store): View {
-  const text = el('textarea', {
-    rows: 2,
-    'aria-label': 'Steering text',
-    placeholder: 'Tell the model something',
-  });
-  const target = el('h3', {});
-  const send = el('button', { class: 'primary', type: 'submit' }, 'Steer');
-  let armed = false;
-  const stop = el('button', { class: 'danger', type: 'button' }, 'Cancel turn');
-  const session = () => openSession(store)?.id;
-
-  const run = async (act: (id: string) => Promise<void>, done: string) => {
-    const id = session();
+  const run: Act = async (act, done) => {
+    const id = openSession(store)?.id;
     if (id === undefined) return;
     try {
       await act(id);
@@ -28,34 +17,8 @@ export function createControlView(store: Store): View {
       store.say(error instanceof Error ? error.message : String(error), true);
     }
   };
-  const form = el(
-    'form',
-    { class: 'control' },
-    target,
-    text,
-    el('div', { class: 'control-buttons' }, send, stop),
-  );
-  form.addEventListener('submit', (event) => {
-    event.preventDefault();
-    const words = text.value.trim();
-    if (words === '') return;
-    text.value = '';
-    void run((id) => steer(id, words), 'Accepted: it is in the next request of the model');
-  });
-  text.addEventListener('keydown', (event) => {
-    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) form.requestSubmit();
-  });
-  // Asked twice: it cannot be taken back.
-  stop.addEventListener('click', () => {
-    if (armed) void run(cancel, 'Cancelled');
-    armed = !armed;
-    stop.textContent = armed ? 'Really cancel' : 'Cancel turn';
-  });
-  stop.addEventListener('blur', () => {
-    armed = false;
-    stop.textContent = 'Cancel turn';
-  });
-
+  const target = el('h3', {});
+  const form = steerForm(run, target);
   return {
     element: form,
     render() {
@@ -68,6 +31,47 @@ export function createControlView(store: Store): View {
       fill(target, open === undefined ? '' : `Speak to ${open.name}`);
     },
   };
+}
+
+/** Does something to the session of the selection, and says so once it is done. */
+type Act = (act: (id: string) => Promise<void>, done: string) => Promise<void>;
+
+function steerForm(run: Act, target: HTMLElement): HTMLFormElement {
+  const text = el('textarea', {
+    rows: 2,
+    'aria-label': 'Steering text',
+    placeholder: 'Tell the model something',
+  });
+  const send = el('button', { class: 'primary', type: 'submit' }, 'Steer');
+  const buttons = el('div', { class: 'control-buttons' }, send, stopButton(run));
+  const form = el('form', { class: 'control' }, target, text, buttons);
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    const words = text.value.trim();
+    if (words === '') return;
+    text.value = '';
+    void run((id) => steer(id, words), 'Accepted: it is in the next request of the model');
+  });
+  text.addEventListener('keydown', (event) => {
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+  });
+  return form;
+}
+
+/** Asks twice: it cannot be taken back. */
+function stopButton(run: Act): HTMLElement {
+  const stop = el('button', { class: 'danger', type: 'button' }, 'Cancel turn');
+  let isArmed = false;
+  const arm = (now: boolean) => {
+    isArmed = now;
+    stop.textContent = now ? 'Really cancel' : 'Cancel turn';
+  };
+  stop.addEventListener('click', () => {
+    if (isArmed) void run(cancel, 'Told to stop');
+    arm(!isArmed);
+  });
+  stop.addEventListener('blur', () => arm(false));
+  return stop;
 }
 
 /** The session of the selection, while a turn of it is open. */

@@ -29,70 +29,90 @@ const SPARE_ROWS = 6;
  * Makes a {@link VirtualList}. Its size and place are known from events, never asked for while it paints: the browser
  * would have to lay the whole page out to answer.
  */
-export function createVirtualList({ rowHeight, attributes, keyOf, draw }: VirtualListOptions): VirtualList {
-  const space = el('div', { class: 'list-space', role: 'presentation' });
-  const element = el('div', { class: 'list', ...attributes }, space);
-  const rows: HTMLElement[] = [];
-  const drawn = new WeakMap<HTMLElement, string>();
-  let count = 0;
-  let height = 0;
-  let top = 0;
+export function createVirtualList(options: VirtualListOptions): VirtualList {
+  return new SpacedList(options);
+}
 
-  const paint = () => {
-    const first = Math.max(0, Math.floor(top / rowHeight) - SPARE_ROWS);
-    const visible = Math.ceil(height / rowHeight) + 2 * SPARE_ROWS;
-    const last = Math.min(count, first + visible);
-    while (rows.length < last - first) {
+class SpacedList implements VirtualList {
+  readonly element: HTMLElement;
+  readonly #options: VirtualListOptions;
+  readonly #space = el('div', { class: 'list-space', role: 'presentation' });
+  readonly #rows: HTMLElement[] = [];
+  readonly #drawn = new WeakMap<HTMLElement, string>();
+  #count = 0;
+  #height = 0;
+  #top = 0;
+
+  constructor(options: VirtualListOptions) {
+    this.#options = options;
+    this.element = el('div', { class: 'list', ...options.attributes }, this.#space);
+    const scrolled = () => {
+      this.#top = this.element.scrollTop;
+      this.#paint();
+    };
+    this.element.addEventListener('scroll', scrolled, { passive: true });
+    new ResizeObserver(() => {
+      this.#height = this.element.clientHeight;
+      this.#paint();
+    }).observe(this.element);
+  }
+
+  get isAtEnd(): boolean {
+    return this.#top >= this.#end - this.#options.rowHeight;
+  }
+
+  scrollToEnd(): void {
+    this.#scrollTo(this.#end);
+  }
+
+  render(count: number): void {
+    if (count !== this.#count) this.#space.style.height = `${count * this.#options.rowHeight}px`;
+    this.#count = count;
+    this.#top = Math.min(this.#top, this.#end);
+    this.#paint();
+  }
+
+  reveal(index: number): void {
+    const { rowHeight } = this.#options;
+    const place = index * rowHeight;
+    if (place < this.#top) this.#scrollTo(place);
+    else if (place + rowHeight > this.#top + this.#height) this.#scrollTo(place + rowHeight - this.#height);
+  }
+
+  get #end(): number {
+    return Math.max(0, this.#count * this.#options.rowHeight - this.#height);
+  }
+
+  #scrollTo(place: number): void {
+    if (place === this.#top) return;
+    this.element.scrollTop = place;
+    this.#top = place;
+    this.#paint();
+  }
+
+  #paint(): void {
+    const { rowHeight } = this.#options;
+    const first = Math.max(0, Math.floor(this.#top / rowHeight) - SPARE_ROWS);
+    const visible = Math.ceil(this.#height / rowHeight) + 2 * SPARE_ROWS;
+    this.#keepRows(Math.max(0, Math.min(this.#count, first + visible) - first));
+    for (const [place, row] of this.#rows.entries()) this.#drawRow(row, first + place);
+  }
+
+  #keepRows(count: number): void {
+    while (this.#rows.length < count) {
       const row = el('div', { class: 'row' });
-      rows.push(row);
-      space.append(row);
+      this.#rows.push(row);
+      this.#space.append(row);
     }
-    for (const spare of rows.splice(Math.max(0, last - first))) spare.remove();
-    rows.forEach((row, place) => {
-      const index = first + place;
-      const key = `${index} ${keyOf(index)}`;
-      if (drawn.get(row) === key) return;
-      drawn.set(row, key);
-      row.style.transform = `translateY(${index * rowHeight}px)`;
-      draw(row, index);
-    });
-  };
-  const scrollTo = (place: number) => {
-    if (place === top) return;
-    element.scrollTop = place;
-    top = place;
-    paint();
-  };
+    for (const spare of this.#rows.splice(count)) spare.remove();
+  }
 
-  element.addEventListener(
-    'scroll',
-    () => {
-      top = element.scrollTop;
-      paint();
-    },
-    { passive: true },
-  );
-  new ResizeObserver(() => {
-    height = element.clientHeight;
-    paint();
-  }).observe(element);
-  const end = () => Math.max(0, count * rowHeight - height);
-  return {
-    element,
-    get isAtEnd() {
-      return top >= end() - rowHeight;
-    },
-    scrollToEnd: () => scrollTo(end()),
-    render(total) {
-      if (total !== count) space.style.height = `${total * rowHeight}px`;
-      count = total;
-      top = Math.min(top, end());
-      paint();
-    },
-    reveal(index) {
-      const place = index * rowHeight;
-      if (place < top) scrollTo(place);
-      else if (place + rowHeight > top + height) scrollTo(place + rowHeight - height);
-    },
-  };
+  #drawRow(row: HTMLElement, index: number): void {
+    const { rowHeight, keyOf, draw } = this.#options;
+    const key = `${index} ${keyOf(index)}`;
+    if (this.#drawn.get(row) === key) return;
+    this.#drawn.set(row, key);
+    row.style.transform = `translateY(${index * rowHeight}px)`;
+    draw(row, index);
+  }
 }
