@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { LongFilesFirst } from './test/support/long-files-first.ts';
 
 // Where to leave the counts of a run as JSON, for scripts that add them up.
 const report = process.env['SWARMWRIGHT_TEST_REPORT'];
@@ -15,6 +16,7 @@ export default defineConfig({
     reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
     // Two cores, and tests that wait for leases and processes for a part of their time.
     maxWorkers: 3,
+    sequence: { sequencer: LongFilesFirst },
     // A bound on hanging, not on speed: shared machines are slow at times.
     testTimeout: 120_000,
     retry: process.env['CI'] === 'true' ? 1 : 0,
