@@ -1,9 +1,10 @@
 import type { Recorded } from '../agent/recorded-job.ts';
 import { stopReason } from '../agent/stop-reason.ts';
+import type { QueuedWake } from '../agent/work-pool.ts';
 import { isSwarmError } from '../errors.ts';
 import { cancelledRun, failedRun, type RunName, type TurnWork } from '../graph/turn-work.ts';
-import type { Failure, LedgerRecord, PauseReason } from '../ledger/records.ts';
-import { type RunStanding, standingOf } from '../ledger/run-standing.ts';
+import type { Failure, LedgerRecord, PauseReason, RecordOf } from '../ledger/records.ts';
+import { namesOfRun, type RunStanding, standingOf } from '../ledger/run-standing.ts';
 import { callStatus, foldSession } from '../ledger/turn-facts.ts';
 import { NATS_LIMITS } from '../limits.ts';
 import type { QueueEntry } from './queue-entry.ts';
@@ -163,7 +164,7 @@ async function workOnWake(ground: EntryGround, wake: Wake): Promise<EntryEnd> {
       return end;
     }
   }
-  const taken = await work.takeUp(wake);
+  const taken = await work.takeUp(orEnded(records, wake));
   if (isUnknown(taken)) {
     return { type: 'dead', reason: 'unknown-agent', why: `no definition of ${session} is registered here` };
   }
@@ -172,6 +173,22 @@ async function workOnWake(ground: EntryGround, wake: Wake): Promise<EntryEnd> {
     return { type: 'dead', reason: unfit.kind, why: unfit.message };
   }
   return goOn(work, session, taken);
+}
+
+/** Whoever asked for a run to be taken up may have had it ended before that: then it is taken up to be ended. */
+function orEnded(records: readonly LedgerRecord[], wake: Wake): QueuedWake {
+  const opened = lastOpened(records);
+  if (wake.by === undefined || opened === undefined) return wake;
+  const asked = standingOf(records, wake.by, 0);
+  if (asked.type !== 'settled' || asked.told.seq < opened.seq) return wake;
+  const { status, reason = '' } = asked.told.data;
+  if (status !== 'cancelled') return wake;
+  return { ...wake, stop: { run: opened.data.run, target: opened.agent, reason } };
+}
+
+function lastOpened(records: readonly LedgerRecord[]): RecordOf<'turn.opened'> | undefined {
+  const opened = records.findLast((record) => record.type === 'turn.opened');
+  return opened?.type === 'turn.opened' ? opened : undefined;
 }
 
 /** Failures of a child that was given to a worker which cannot run it. */
@@ -186,17 +203,27 @@ function toldRun(records: readonly LedgerRecord[]): string | undefined {
 /** A run that has not begun is told to be cancelled, and so never begins; one that is at work is told to stop. */
 async function stopRun({ work }: EntryGround, wake: Wake, stop: Stop): Promise<EntryEnd> {
   const { session } = wake;
-  const { run, target, reason } = stop;
+  const { target, reason } = stop;
+  const run = await givenAs(work, session, stop.run);
   const standing = await standingIn(work, session, run, 0);
   if (standing.type === 'settled') return REPEATED;
   const isBegun = standing.type === 'open' || standing.type === 'paused';
   if (!isBegun) return endOf(await work.tell({ run, session, target }, cancelledRun(reason)));
-  const taken = await work.takeUp(wake);
+  const taken = await work.takeUp(run === stop.run ? wake : { ...wake, by: stop.run });
   if (taken.type !== 'open' || taken.kind !== 'session-owned-elsewhere') return endOf(taken);
   // Who has it may die before it stops: the entry stays until the end is told.
   const word = { session, kind: 'cancel', body: { reason: stopReason(reason), run } } as const;
   await work.say(word).catch(() => undefined);
   return LATER;
+}
+
+/** The id under which a run was given that another one has taken up. */
+async function givenAs(work: TurnWork, session: string, run: string): Promise<string> {
+  const records = await (await work.ledger).read(session);
+  const opened = lastOpened(records);
+  if (opened === undefined) return run;
+  const given = opened.data.run;
+  return namesOfRun(records, { run: given, turn: opened.turn }).has(run) ? given : run;
 }
 
 async function standingIn(
