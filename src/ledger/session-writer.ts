@@ -111,7 +111,8 @@ export class SessionWriter implements LedgerWriter {
     this.#isLeaving = releases;
     const outcome = await this.#store.commit(order);
     this.#inFlight -= 1;
-    this.#isLeaving = false;
+    // One that was sent before the last one may be answered before it.
+    if (releases) this.#isLeaving = false;
     return this.#settle(order, outcome);
   }
 

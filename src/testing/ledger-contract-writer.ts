@@ -105,6 +105,18 @@ export const writerCases: readonly LedgerCase[] = [
     await ledger.acquire(rootSession('s-1'));
     assert.deepEqual(notesOf(await ledger.read('s-1')), ['a']);
   }),
+  onSession(
+    'nothing is appended behind a last append that others went before',
+    async ({ ledger, writer }) => {
+      const first = writer.append(0, [note('a')]);
+      const last = writer.appendLast(1, [note('b')]);
+      await first;
+      assert.equal((await writer.append(2, [note('c')])).type, 'rejected');
+      assert.equal((await last).type, 'committed');
+      await ledger.acquire(rootSession('s-1'));
+      assert.deepEqual(notesOf(await ledger.read('s-1')), ['a', 'b']);
+    },
+  ),
   onLedger('a session that is held to be new begins with its first append', async (ledger) => {
     const writer = await ledger.acquire(rootSession('s-1'), { isNew: true });
     assert.deepEqual([writer.epoch, writer.head.seq], [1, 0]);
