@@ -14,7 +14,7 @@ const SLICE_ROWS = 200;
 const SLICE_CHARS = 512 * 1024;
 const INBOX_PAGE = 64;
 /** Sessions whose verified part is remembered. */
-const MAX_VERIFIED = 10_000;
+const MAX_VERIFIED = 2_000;
 
 const SUMMARIES = `
   SELECT s.session, s.root, s.parent, s.agent, h.epoch, h.seq, h.hash, h.opened_at, h.updated_at, l.owner,
