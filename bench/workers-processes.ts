@@ -50,9 +50,12 @@ export async function startProvider(delayMs: number): Promise<Provider> {
   };
 }
 
-/** A server as `nats.conf` has it: what it acknowledges is on the disk. */
-export async function startLedgerServer(): Promise<NatsServer> {
-  const server = await startNatsServer({ conf: 'project' });
+/**
+ * A server with the streams of a ledger. `project` is as `nats.conf` has it: what it acknowledges is on the disk. What a
+ * `plain` one acknowledges is with the operating system, as in a cluster of three that does not flush first.
+ */
+export async function startLedgerServer(conf: 'project' | 'plain' = 'project'): Promise<NatsServer> {
+  const server = await startNatsServer({ conf });
   await using admin = connectNats(server.urlOf('provisioner'));
   await provision(admin, { ledger: true });
   return server;
