@@ -332,7 +332,9 @@ export class SessionActor {
   }
 
   async #hold(job: SessionJob): Promise<Held> {
-    if (this.#held !== undefined && !this.#held.log.lost.aborted) return this.#held;
+    const held = this.#held;
+    // A session that nobody listens for any more, as its last append was refused, is taken anew.
+    if (held !== undefined && !held.log.lost.aborted && !held.leave.signal.aborted) return held;
     await this.#release();
     const writer = await this.#parts.ledger.acquire(job.identity, { isNew: job.isNew });
     const log: SessionLog = createSessionLog(writer, {
