@@ -61,6 +61,8 @@ export interface NatsMessage {
 /** Something that listens until it is closed, over reconnects too. */
 export interface NatsSubscription {
   close(): void;
+  /** Closes it, and resolves when all is heard that the server sent before that, for a bounded time. Never rejects. */
+  drain(): Promise<void>;
 }
 
 interface Listening {
@@ -215,6 +217,10 @@ export class NatsClient implements AsyncDisposable {
         this.#listening.delete(listening);
         listening.live?.unsubscribe();
       },
+      drain: () => {
+        this.#listening.delete(listening);
+        return this.#drained(listening.live?.drain());
+      },
     };
   }
 
@@ -233,13 +239,7 @@ export class NatsClient implements AsyncDisposable {
       const connection = this.#connection;
       const canDrain = this.#state.type === 'connected' && connection !== undefined;
       this.#closed.abort();
-      const timeUp = new AbortController();
-      // A server that stands still would be waited for for ever.
-      await Promise.race([
-        canDrain ? connection.drain().catch(() => undefined) : undefined,
-        sleep(this.#clock, NATS_LIMITS.drainMs, timeUp.signal),
-      ]);
-      timeUp.abort();
+      await this.#drained(canDrain ? connection.drain() : undefined);
       await connection?.close().catch(() => undefined);
       this.#change({ type: 'closed' });
     }
@@ -248,6 +248,13 @@ export class NatsClient implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  async #drained(end: Promise<void> | undefined): Promise<void> {
+    const timeUp = new AbortController();
+    // A server that stands still would be waited for for ever.
+    await Promise.race([end?.catch(() => undefined), sleep(this.#clock, NATS_LIMITS.drainMs, timeUp.signal)]);
+    timeUp.abort();
   }
 
   async #run(): Promise<void> {

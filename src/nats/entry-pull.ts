@@ -62,9 +62,9 @@ export class EntryPull {
     }
   }
 
-  /** Nothing is asked for any more. What comes until then is given back. */
-  close(): void {
-    this.#subscription.close();
+  /** Nothing is asked for any more. What is on its way here is given back, which it would be only after a silence. */
+  close(): Promise<void> {
+    return this.#subscription.drain();
   }
 
   #hear(answer: NatsMessage): void {

@@ -167,7 +167,7 @@ class PoolWorker implements Worker {
     }
     await ended;
     await this.#scan;
-    this.#pull.close();
+    await this.#pull.close();
     if (this.#parts.isOwn) await this.#parts.client.close();
   }
 
