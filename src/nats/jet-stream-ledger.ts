@@ -1,5 +1,5 @@
 import { type Clock, sleep, systemClock } from '../clock.ts';
-import { SwarmError } from '../errors.ts';
+import { isSwarmError, SwarmError } from '../errors.ts';
 import { checkAppend, rejectStale } from '../ledger/append-rules.ts';
 import type { ArtifactRef } from '../ledger/content.ts';
 import { unanswered } from '../ledger/inbox-rules.ts';
@@ -27,7 +27,7 @@ import { createLedgerParts, type LedgerParts } from './ledger-parts.ts';
 import { newestRecordPosition } from './ledger-positions.ts';
 import { createLedgerSubjects, type LedgerSubjects } from './ledger-subjects.ts';
 import { tailRecords, topicOf } from './record-tail.ts';
-import type { ClaimedSession } from './session-claims.ts';
+import type { ClaimedSession, ClaimOutcome } from './session-claims.ts';
 import { SessionLanes } from './session-lanes.ts';
 import { type ListedSession, listedSession, listSessions } from './session-listing.ts';
 import { readSession } from './session-reading.ts';
@@ -109,6 +109,8 @@ class JetStreamLedger implements Ledger {
   readonly #lanes = new SessionLanes();
   /** Sessions of this ledger, from the call of `acquire` on. */
   readonly #held = new Map<string, HeldSession | 'acquiring'>();
+  /** Sessions that are being given up, each by one who tries. */
+  readonly #givingUp = new Set<string>();
   #closed: Promise<void> | undefined;
 
   constructor(opened: OpenedLedger) {
@@ -131,9 +133,12 @@ class JetStreamLedger implements Ledger {
     if (this.#held.has(session)) throw ownedElsewhere(session, 'this ledger handed it out');
     this.#held.set(session, 'acquiring');
     try {
-      const held = await this.#lanes.run(session, () => this.#acquire(checked, options));
-      this.#held.set(session, held);
-      return held.writer;
+      const { writer } = await this.#lanes.run(session, async () => {
+        const held = await this.#acquire(checked, options);
+        this.#held.set(session, held);
+        return held;
+      });
+      return writer;
     } catch (cause) {
       this.#held.delete(session);
       throw cause;
@@ -272,7 +277,7 @@ class JetStreamLedger implements Ledger {
   async #acquire(wanted: SessionIdentity, { isNew = false }: AcquireOptions): Promise<HeldSession> {
     await this.#parts.steady(() => this.#parts.owner.begin());
     const { claims } = this.#parts;
-    const claimed = isNew ? claims.begin(wanted) : await claims.claim(wanted);
+    const claimed = isNew ? claims.begin(wanted) : await this.#claim(wanted);
     if (claimed.type === 'owned') throw ownedElsewhere(wanted.session, `the process ${claimed.owner}`);
     this.#assertOpen();
     const { state, claim } = claimed;
@@ -288,6 +293,16 @@ class JetStreamLedger implements Ledger {
     return { writer, claimed };
   }
 
+  async #claim(wanted: SessionIdentity): Promise<ClaimOutcome> {
+    try {
+      return await this.#parts.claims.claim(wanted);
+    } catch (error) {
+      // What was sent may be stored all the same, and nobody writes in its name.
+      if (isSwarmError(error, 'ledger-unavailable')) void this.#giveUp(wanted);
+      throw error;
+    }
+  }
+
   async #release(claimed: ClaimedSession): Promise<void> {
     const { identity } = claimed.claim;
     try {
@@ -299,21 +314,22 @@ class JetStreamLedger implements Ledger {
   }
 
   /**
-   * Gives up a session whose writer ended without giving it back: as long as this process lives, nobody else would get
-   * it. Tries until it is done. Never rejects.
+   * Gives up a session that may stand in the name of this process though nobody writes to it: as long as the process
+   * lives, nobody else would get it. Tries until it is done, or the session has a writer again. Never rejects.
    */
   async #giveUp(identity: SessionIdentity): Promise<void> {
     const { session } = identity;
-    const isTaken = () => this.#closing.signal.aborted || this.#held.has(session);
-    while (!isTaken()) {
-      try {
-        await this.#lanes.run(session, async () => {
-          if (!isTaken()) await this.#parts.claims.giveUp(identity);
-        });
-        return;
-      } catch {
+    if (this.#givingUp.has(session)) return;
+    this.#givingUp.add(session);
+    const isTaken = () => this.#closing.signal.aborted || typeof this.#held.get(session) === 'object';
+    const attempt = async () => {
+      if (!isTaken()) await this.#parts.claims.giveUp(identity);
+      this.#givingUp.delete(session);
+    };
+    while (this.#givingUp.has(session)) {
+      await this.#lanes.run(session, attempt).catch(async () => {
         await sleep(this.#clock, NATS_LIMITS.maxLedgerBackoffMs, this.#closing.signal);
-      }
+      });
     }
   }
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { isSwarmError } from '../../src/errors.ts';
 import { verifyChain } from '../../src/ledger/hash-chain.ts';
 import type { Ledger, LedgerWriter } from '../../src/ledger/ledger.ts';
+import { DEFAULT_LIMITS } from '../../src/limits.ts';
 import { connectNats } from '../../src/nats/client.ts';
 import { askJetStream } from '../../src/nats/jet-stream-api.ts';
 import { commit, expectError, note, notesOf, rootSession } from '../../src/testing/ledger-samples.ts';
@@ -239,6 +240,66 @@ describe.skipIf(isNatsMissing())('writers of a JetStream ledger', () => {
     // The other one lives, and may have other sessions.
     await commit(await one.acquire(rootSession('s-2')), note('c'));
   });
+
+  /** For a server that is away for longer than anybody waits for it. */
+  const IMPATIENT = { ...DEFAULT_LIMITS, timeouts: { ...DEFAULT_LIMITS.timeouts, commitMs: 300 } };
+
+  test('a session that was not given back is, though its process tried in vain to have it once more', async () => {
+    await using own = await startLedgerServer();
+    const ns = freshNamespace();
+    const one = await openLedgerOn(own, { ns, limits: IMPATIENT });
+    const writer = await one.acquire(rootSession('s-1'));
+    await commit(writer, note('a'));
+    await own.kill();
+    expect((await writer.append(1, [note('b')])).type).toBe('indeterminate');
+    await writer.release();
+    // Beyond the pause before it is tried again to give it back.
+    for (const goneAt = performance.now(); performance.now() - goneAt < 2_500; ) {
+      await expectError(one.acquire(rootSession('s-1')), 'ledger-unavailable');
+    }
+    await own.start();
+    const two = await openLedgerOn(own, { ns });
+    await vi.waitFor(() => two.acquire(rootSession('s-1')), { timeout: 10_000 });
+    await Promise.all([one.close(), two.close()]);
+  });
+
+  test('a session that was claimed without an answer is left to others', async () => {
+    const ns = freshNamespace();
+    const one = await openLedgerOn(server, { ns, limits: IMPATIENT });
+    const two = await openLedgerOn(server, { ns });
+    // From here on the server knows of it.
+    await (await one.acquire(rootSession('s-first'))).release();
+    const sessions = Array.from({ length: 50 }, (_, at) => `s-${at}`);
+    // Found to be empty, they are claimed without another look.
+    for (const session of sessions) await one.head(session);
+    onTestFinished(() => server.wake());
+    server.stall();
+    // It stops a moment after it is told to.
+    const claims = sessions.values();
+    let last: string | undefined;
+    for (let isAnswered = true; isAnswered; ) {
+      last = claims.next().value ?? '';
+      isAnswered = await one.acquire(rootSession(last)).then(
+        () => true,
+        () => false,
+      );
+    }
+    const unanswered = rootSession(last ?? '');
+    server.wake();
+    await expect.poll(() => messagesOf(ns, unanswered.session), WITHIN).toBeGreaterThan(0);
+    await vi.waitFor(() => two.acquire(unanswered), WITHIN);
+  });
+
+  async function messagesOf(ns: string, session: string): Promise<number> {
+    await using admin = connectNats(server.url);
+    await admin.connected(AbortSignal.timeout(10_000));
+    const subject = `swm.v1.${ns}.led.${session}`;
+    const answer = await askJetStream(admin, 'STREAM.INFO.SWM_LED', { subjects_filter: subject });
+    const { state } = (answer.type === 'answer' ? answer.body : { state: {} }) as {
+      readonly state: { readonly subjects?: Readonly<Record<string, number>> };
+    };
+    return state.subjects?.[subject] ?? 0;
+  }
 
   /** What the server does when leases run out. */
   async function forgetOwners(ns: string): Promise<void> {
