@@ -181,6 +181,7 @@ class PoolWorker implements Worker {
     for (let failures = 0; !signal.aborted; ) {
       try {
         await this.#parts.client.connected(signal);
+        if (failures > 0) await this.#rejoin();
         const entry = await this.#pull.next(signal);
         failures = 0;
         if (entry !== undefined) await this.#take(entry);
@@ -192,6 +193,11 @@ class PoolWorker implements Worker {
       const pauseMs = failures === 0 ? 0 : NATS_LIMITS.ledgerBackoffMs * 2 ** failures;
       await sleep(systemClock, Math.min(NATS_LIMITS.maxReconnectMs, pauseMs), signal);
     }
+  }
+
+  /** Whoever took the queue away left what waits in it: it is made again as it was. */
+  async #rejoin(): Promise<void> {
+    await joinPool(this.#parts.client, { ...this.#options, leaseMs: this.leaseMs });
   }
 
   async #take(entry: HandedEntry): Promise<void> {

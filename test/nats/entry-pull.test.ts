@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { connectNats, type NatsClient } from '../../src/nats/client.ts';
 import { EntryPull } from '../../src/nats/entry-pull.ts';
-import { joinPool } from '../../src/nats/pool-consumer.ts';
+import { askJetStream } from '../../src/nats/jet-stream-api.ts';
+import { findPool, joinPool } from '../../src/nats/pool-consumer.ts';
+import { reply } from '../../src/testing/reply.ts';
 import { enqueueTurn } from '../support/enqueue.ts';
 import { isNatsMissing, type NatsServer } from '../support/nats-server.ts';
 import { freshNamespace, startLedgerServer } from './ledger-server.ts';
+import { chain, poolWorld } from './pool-world.ts';
 
 /** Far below the silence after which an entry is handed out again by itself. */
 const SOON_MS = 4_000;
@@ -42,5 +45,15 @@ describe.skipIf(isNatsMissing())('the pull of entries', () => {
       await other.close();
       expect(found?.subject, `round ${round}`).toContain('s-1');
     }
+  });
+
+  test('a queue that is taken away from its workers is made again, with what waits in it', async () => {
+    const answers = () => reply().text('done').usage(10, 1);
+    const { ns, runtime } = await poolWorld(server, answers, (url) => chain(url, ['lead']));
+    const admin = await connected();
+    const { name, ackWaitMs } = await joinPool(admin, { ns });
+    await askJetStream(admin, `CONSUMER.DELETE.SWM_Q.${name}`);
+    expect(await runtime.run('lead', 'Go.', {}).result).toMatchObject({ status: 'completed', text: 'done' });
+    expect(await findPool(admin, { ns })).toEqual({ name, ackWaitMs, state: 'present' });
   });
 });
