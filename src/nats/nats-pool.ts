@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Queued, QueuedRun, QueuedWake, WorkPool } from '../agent/work-pool.ts';
-import { SwarmError } from '../errors.ts';
+import { isSwarmError, SwarmError } from '../errors.ts';
 import { NATS_LIMITS } from '../limits.ts';
 import { assertOptions, type OptionNames } from '../option-names.ts';
 import type { NatsClient } from './client.ts';
@@ -65,22 +65,35 @@ class NatsPool implements WorkPool {
     const turn = queuedTurnSchema.safeParse({ v: 1, ...run });
     if (!turn.success) throw new SwarmError('invalid-input', `not a turn: ${z.prettifyError(turn.error)}`);
     const subject = this.#subjects.turn(this.name, run.session);
-    await this.#client.connected(AbortSignal.timeout(NATS_LIMITS.requestMs));
     // The stream is that of all namespaces: an id is one of its subject.
-    return storeTurn(this.#client, { subject, turn: turn.data, messageId: `${subject}:${run.run}` });
+    const entry = { subject, turn: turn.data, messageId: `${subject}:${run.run}` };
+    return this.#send(() => storeTurn(this.#client, entry));
   }
 
   async wake({ pool = this.name, ...wake }: QueuedWake): Promise<void> {
     const entry = queuedWakeSchema.parse({ v: 1, kind: 'wake', ...wake });
     const subject = this.#subjects.wake(pool, wake.session, wake.cause);
-    await this.#client.connected(AbortSignal.timeout(NATS_LIMITS.requestMs));
-    const answer = readJson(
-      (await this.#client.request(subject, Buffer.from(JSON.stringify(entry), 'utf8'))).data,
-    );
-    const fault = faultIn(answer);
+    const payload = Buffer.from(JSON.stringify(entry), 'utf8');
+    const answer = await this.#send(() => this.#client.request(subject, payload));
+    const fault = faultIn(readJson(answer.data));
     // The same reason waits already, or somebody sees to it who knows of it.
     if (fault === undefined || isThere(fault)) return;
     throw rejection(`waking ${wake.session}`, fault);
+  }
+
+  /**
+   * Once more where the answer was lost: what was stored would be worked on though whoever gave it was told it failed.
+   * An entry that comes twice is worked on once.
+   */
+  async #send<T>(store: () => Promise<T>): Promise<T> {
+    await this.#client.connected(AbortSignal.timeout(NATS_LIMITS.requestMs));
+    try {
+      return await store();
+    } catch (error) {
+      if (!isSwarmError(error, 'nats-unavailable')) throw error;
+      await this.#client.connected(AbortSignal.timeout(NATS_LIMITS.requestMs));
+      return store();
+    }
   }
 
   async close(): Promise<void> {

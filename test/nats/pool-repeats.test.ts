@@ -1,14 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { findSleepers, type SleeperMemory } from '../../src/agent/find-sleepers.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { connectNats, type NatsClient } from '../../src/nats/client.ts';
 import { askJetStream } from '../../src/nats/jet-stream-api.ts';
-import type { Runtime } from '../../src/runtime.ts';
+import { natsPool } from '../../src/nats/nats-pool.ts';
+import { createRuntime, type Runtime } from '../../src/runtime.ts';
 import { createGate } from '../../src/testing/gate.ts';
 import { reply } from '../../src/testing/reply.ts';
 import { enqueueTurn } from '../support/enqueue.ts';
 import { isNatsMissing, type NatsServer } from '../support/nats-server.ts';
 import { ofType } from '../support/run-events.ts';
+import { startCuttingProxy } from './cutting-proxy.ts';
 import { openLedgerOn, startLedgerServer } from './ledger-server.ts';
 import { asksThenTells, chain, expectSound, poolWorld, queueOf, type Request } from './pool-world.ts';
 
@@ -59,6 +61,24 @@ describe.skipIf(isNatsMissing())('runs that come twice, or in between', () => {
     results.push(await again(runtimeOf()).result);
     for (const result of results) expect(result).toMatchObject({ status: 'completed', text: 'once' });
     expect(await told(runtime, 's-1')).toEqual(['completed']);
+  });
+
+  test('T27 a run whose acknowledgement is lost on its way is run, once, and told', async () => {
+    const { provider, ns, agents, runtime } = await poolWorld(
+      server,
+      () => reply().text('once'),
+      (baseURL) => chain(baseURL, ['payer']),
+    );
+    const proxy = await startCuttingProxy(server.port);
+    const pool = natsPool({ connection: proxy.url, ns });
+    const giver = createRuntime({ ledger: openLedgerOn(server, { ns }), agents, pool });
+    onTestFinished(() => giver.close());
+    const cut = proxy.loseAnswerTo(`swm.v1.${ns}.q.turn.`);
+    const run = giver.run('payer', 'Go.', {});
+    await cut.lost;
+    expect(await run.result).toMatchObject({ status: 'completed', text: 'once' });
+    expect(await told(runtime, run.sessionId)).toEqual(['completed']);
+    expect(provider.requests).toHaveLength(1);
   });
 
   test('T27 whoever gives a run again that waits for a person hears that it does', async () => {
