@@ -14,7 +14,6 @@ import { createLiveBus } from '../events/live-bus.ts';
 import type { JsonObject, JsonValue } from '../ledger/content.ts';
 import { storeParts } from '../ledger/media.ts';
 import { indeterminateCalls } from '../ledger/recovery.ts';
-
 import { checkDiscovery, type DiscoveryOptions } from '../tools/discovery-policy.ts';
 import { toPlainJson } from '../tools/plain-json.ts';
 import type { IndeterminateDecision } from '../tools/reconcile-call.ts';
