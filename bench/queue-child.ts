@@ -1,9 +1,10 @@
 import { connectNats } from '../src/nats/client.ts';
+import { machineMs } from './machine-clock.ts';
 
 // A bare consumer of a work queue, for what there is without a runtime: NATS URL, stream, consumer, places. It pulls one
 // message for each free place, as a worker does, acknowledges it, and tells when it came.
 
-/** When a message came, in milliseconds since the epoch, by its text. */
+/** When a message came, in milliseconds of `machineMs`, by its text. */
 export type Received = Readonly<Record<string, number>>;
 
 const [url = '', stream = '', consumer = '', places = '4'] = process.argv.slice(2);
@@ -20,7 +21,7 @@ function openPlace(): void {
   client.subscribe(inbox, (message) => {
     // A status is that there was none in time.
     if (message.status === 0) {
-      received[Buffer.from(message.data).toString()] = performance.timeOrigin + performance.now();
+      received[Buffer.from(message.data).toString()] = machineMs();
       message.respond(Buffer.from('+ACK'));
     }
     ask();

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connectNats } from '../src/nats/client.ts';
 import { askJetStream } from '../src/nats/jet-stream-api.ts';
 import { type NatsServer, startNatsServer } from '../test/support/nats-server.ts';
+import { machineMs } from './machine-clock.ts';
 import type { Received } from './queue-child.ts';
 import { endProgram, startPool, startProgram, startProvider } from './workers-processes.ts';
 
@@ -20,7 +21,7 @@ async function warmUp(give: (name: string) => Promise<unknown>): Promise<void> {
   }
 }
 
-/** Calls `give` `perSecond` times a second, and tells when each call was, in milliseconds since the epoch. */
+/** Calls `give` `perSecond` times a second, and tells when each call was, in milliseconds of `machineMs`. */
 async function paced(
   perSecond: number,
   count: number,
@@ -31,7 +32,7 @@ async function paced(
   for (let at = 0; at < count; at++) {
     const earlyMs = (at / perSecond) * 1_000 - (performance.now() - startedMs);
     if (earlyMs > 0) await new Promise((resolve) => setTimeout(resolve, earlyMs));
-    given.push(performance.timeOrigin + performance.now());
+    given.push(machineMs());
     give(at);
   }
   return given;

@@ -1,12 +1,13 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
+import { machineMs } from './machine-clock.ts';
 import type { ChatRequest } from './sse-script.ts';
 
 // The provider of the measurements of workers, alone in a process. It answers one line to every request, `delayMs` after
 // it came, and tells when that was.
 
-/** When requests about an input came, in milliseconds since the epoch, in their order. */
+/** When requests about an input came, in milliseconds of `machineMs`, in their order. */
 export type Requests = Readonly<Record<string, readonly number[]>>;
 
 const delayMs = Number(process.argv[2] ?? 0);
@@ -30,7 +31,7 @@ function inputOf({ messages }: ChatRequest): string {
 }
 
 const server = createServer((request, response) => {
-  const cameAt = performance.timeOrigin + performance.now();
+  const cameAt = machineMs();
   const parts: Buffer[] = [];
   request.on('data', (part: Buffer) => parts.push(part));
   request.on('end', async () => {

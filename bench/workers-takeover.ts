@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { NatsServer } from '../test/support/nats-server.ts';
+import { machineMs } from './machine-clock.ts';
 import { type Provider, startPool, startProvider } from './workers-processes.ts';
 
 /** The lease of the measurement; the default is 30,000, and nothing else depends on it. */
@@ -47,7 +48,7 @@ async function measureOnce(
   const [worker] = pool.workers;
   if (worker === undefined) throw new Error('no worker');
   await end(worker);
-  const endedAt = performance.timeOrigin + performance.now();
+  const endedAt = machineMs();
   const [, again = Number.NaN] = await requestsOf(provider, 2);
   return again - endedAt;
 }
