@@ -2,11 +2,11 @@ import { SwarmError } from '../errors.ts';
 import { NATS_LIMITS } from '../limits.ts';
 import type { NatsClient, NatsMessage, NatsSubscription } from './client.ts';
 import { HandedEntry } from './handed-entry.ts';
+import { NANOS_PER_MS } from './jet-stream-api.ts';
 import { QUEUE_STREAM } from './ledger-streams.ts';
 
 /** Time beyond that of a request after which the server does not answer it any more. */
 const LATE_MS = 1_000;
-const NANOS_PER_MS = 1_000_000;
 
 /** Codes of the server for a request that ended without a message: none in time, and none at all. */
 const NOTHING: ReadonlySet<number> = new Set([404, 408]);

@@ -1,6 +1,5 @@
 import type { NatsMessage } from './client.ts';
-
-const NANOS_PER_MS = 1_000_000;
+import { NANOS_PER_MS } from './jet-stream-api.ts';
 
 /** Tokens of the subject by which a message is acknowledged, where the server says nothing of domain and account. */
 const SHORT_TOKENS = 9;

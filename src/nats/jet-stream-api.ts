@@ -2,6 +2,9 @@ import { z } from 'zod';
 import { SwarmError } from '../errors.ts';
 import type { NatsClient } from './client.ts';
 
+/** JetStream counts time in nanoseconds. */
+export const NANOS_PER_MS = 1_000_000;
+
 /** An error that JetStream answered with. `code` is its own number, as documented by the server. */
 export interface JetStreamFault {
   readonly code: number;

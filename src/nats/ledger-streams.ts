@@ -1,7 +1,7 @@
 import { NATS_LIMITS } from '../limits.ts';
+import { NANOS_PER_MS } from './jet-stream-api.ts';
 import type { StreamPlan } from './streams.ts';
 
-const NANOS_PER_MS = 1_000_000;
 const GIB = 1024 ** 3;
 
 /** Records of all sessions, and who owns them. */

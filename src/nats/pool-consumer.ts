@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { SwarmError } from '../errors.ts';
 import { NATS_LIMITS } from '../limits.ts';
 import type { NatsClient } from './client.ts';
-import { askJetStream, FAULT, rejection } from './jet-stream-api.ts';
+import { askJetStream, FAULT, NANOS_PER_MS, rejection } from './jet-stream-api.ts';
 import { QUEUE_STREAM } from './ledger-streams.ts';
 import { encodeToken, type SubjectOptions } from './subjects.ts';
 import { createQueueSubjects } from './work-queue.ts';
@@ -24,8 +24,6 @@ export interface JoinedPool {
   readonly ackWaitMs: number;
   readonly state: 'made' | 'present' | 'missing';
 }
-
-const NANOS_PER_MS = 1_000_000;
 
 const infoSchema = z.object({ config: z.object({ ack_wait: z.number() }) });
 

@@ -1,6 +1,6 @@
 import { NATS_LIMITS } from '../limits.ts';
+import { NANOS_PER_MS } from './jet-stream-api.ts';
 
-const NANOS_PER_MS = 1_000_000;
 const DAY_MS = 86_400_000;
 const GIB = 1024 ** 3;
 
