@@ -144,6 +144,7 @@ export type {
   InboxReply,
   Ledger,
   LedgerWriter,
+  OpenSummary,
   PositionedRecord,
   SessionSummary,
 } from './ledger/ledger.ts';

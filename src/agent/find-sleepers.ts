@@ -1,5 +1,5 @@
 import { isSwarmError } from '../errors.ts';
-import type { Ledger, SessionSummary } from '../ledger/ledger.ts';
+import type { Ledger, OpenSummary } from '../ledger/ledger.ts';
 import type { LedgerRecord } from '../ledger/records.ts';
 import { toldOfSession } from '../ledger/run-standing.ts';
 import { callStatus, foldSession, hasResult, type TurnFacts } from '../ledger/turn-facts.ts';
@@ -13,9 +13,9 @@ import type { QueuedWake } from './work-pool.ts';
  * Runs of a pool that are paused and have something to do, which nobody may ever tell them: a request for approval ran
  * out of time; or whoever decided, gave a text or ended a child went before the wake was durable. Also children that
  * were intended and that the queue does not know of, and turns that were left open ten minutes ago and more, which it
- * may have lost. A session that cannot be read keeps nobody from the others. Cost: one listing, and one read of each
- * open session that nobody has and of the children it waits for; those whose tree has no new fact since the look that
- * `memory` holds are not read.
+ * may have lost. A session that cannot be read keeps nobody from the others. Cost: one listing of what is open, and one
+ * read of each such session that nobody has and of the children it waits for; those whose tree has no new fact since the
+ * look that `memory` holds are not read.
  * @throws SwarmError of the ledger
  */
 export async function findSleepers(
@@ -24,12 +24,10 @@ export async function findSleepers(
   now: number,
   memory: SleeperMemory = new Map(),
 ): Promise<readonly QueuedWake[]> {
-  const sessions = await ledger.sessions();
-  const versions = versionsOf(sessions);
   const looked: SleeperMemory = new Map();
-  for (const one of sessions) {
-    if (one.openTurn === undefined || one.owned) continue;
-    const version = versions.get(one.rootId) ?? 0;
+  for (const one of await ledger.listOpen()) {
+    if (one.owned) continue;
+    const { treeVersion: version } = one;
     const known = memory.get(one.sessionId);
     const isNews = known?.version !== version || now >= known.until;
     looked.set(one.sessionId, isNews ? { version, ...(await lookAt(ledger, one, { pool, now })) } : known);
@@ -50,14 +48,7 @@ interface Look {
 
 const NOTHING: Look = { wakes: [], until: Number.POSITIVE_INFINITY };
 
-/** A number for each tree, by its root, that every fact of it makes larger. */
-function versionsOf(sessions: readonly SessionSummary[]): ReadonlyMap<string, number> {
-  const versions = new Map<string, number>();
-  for (const { rootId, head } of sessions) versions.set(rootId, (versions.get(rootId) ?? 0) + head.seq);
-  return versions;
-}
-
-async function lookAt(ledger: Ledger, open: SessionSummary, place: PlaceOfLook): Promise<Look> {
+async function lookAt(ledger: Ledger, open: OpenSummary, place: PlaceOfLook): Promise<Look> {
   try {
     return await wakesFor(ledger, open, place);
   } catch (error) {
@@ -75,7 +66,7 @@ interface PlaceOfLook {
 
 async function wakesFor(
   ledger: Ledger,
-  { sessionId, head, updatedAt }: SessionSummary,
+  { sessionId, head, updatedAt }: OpenSummary,
   { pool, now }: PlaceOfLook,
 ): Promise<Look> {
   const { openTurn } = foldSession(await ledger.read(sessionId));

@@ -89,6 +89,13 @@ export interface SessionSummary {
   readonly owned: boolean;
 }
 
+/** A session with an open turn, as a listing of those shows it. */
+export interface OpenSummary extends SessionSummary {
+  readonly openTurn: string;
+  /** Every new fact of its tree makes it larger: two listings of one ledger with the same one have nothing new of it. */
+  readonly treeVersion: number;
+}
+
 /** A message for the owner of a session from another process: a decision, steering, a cancellation. */
 export interface InboxItem {
   readonly id: string;
@@ -125,8 +132,11 @@ export interface Ledger extends AsyncDisposable {
   summary(session: string): Promise<SessionSummary | undefined>;
   /** All sessions, or those of one root, oldest first. */
   sessions(root?: string): Promise<readonly SessionSummary[]>;
-  /** Sessions with a turn that was opened and not closed. */
-  listOpen(): Promise<readonly SessionSummary[]>;
+  /**
+   * Sessions with a turn that was opened and not closed, oldest first. Made to be asked often: a ledger that would have
+   * to look at all sessions does so once, and then at what was written since.
+   */
+  listOpen(): Promise<readonly OpenSummary[]>;
   /**
    * Records after the position `after` (0 = from the start) in commit order, without end: waits for more until
    * `signal` aborts or the ledger closes, then ends. Pull-based, so a slow reader costs no memory.

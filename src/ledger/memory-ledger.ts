@@ -12,6 +12,7 @@ import type {
   InboxReply,
   Ledger,
   LedgerWriter,
+  OpenSummary,
   PositionedRecord,
   SessionSummary,
   TailOptions,
@@ -122,9 +123,15 @@ class MemoryLedger implements Ledger {
     return this.#summaries().filter((summary) => root === undefined || summary.rootId === root);
   }
 
-  async listOpen(): Promise<readonly SessionSummary[]> {
+  async listOpen(): Promise<readonly OpenSummary[]> {
     this.#assertOpen();
-    return this.#summaries().filter((summary) => summary.openTurn !== undefined);
+    const all = this.#summaries();
+    const versions = new Map<string, number>();
+    for (const { rootId, head } of all) versions.set(rootId, (versions.get(rootId) ?? 0) + head.seq);
+    return all.flatMap((summary) => {
+      const { openTurn, rootId } = summary;
+      return openTurn === undefined ? [] : { ...summary, openTurn, treeVersion: versions.get(rootId) ?? 0 };
+    });
   }
 
   tail(after: number, signal: AbortSignal, options?: TailOptions): AsyncIterable<PositionedRecord> {

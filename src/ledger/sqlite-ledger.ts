@@ -15,6 +15,7 @@ import type {
   InboxReply,
   Ledger,
   LedgerWriter,
+  OpenSummary,
   PositionedRecord,
   SessionSummary,
   TailOptions,
@@ -147,7 +148,7 @@ class SqliteLedger implements Ledger {
     return this.#reader.sessions(root, this.#ownerCheck());
   }
 
-  async listOpen(): Promise<readonly SessionSummary[]> {
+  async listOpen(): Promise<readonly OpenSummary[]> {
     this.#assertOpen();
     return this.#reader.open(this.#ownerCheck());
   }

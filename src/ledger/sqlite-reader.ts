@@ -3,7 +3,15 @@ import { setImmediate } from 'node:timers/promises';
 import { SwarmError } from '../errors.ts';
 import { chainHash } from './hash-chain.ts';
 import { parseBody, parseReply } from './inbox-rules.ts';
-import type { Head, InboxItem, InboxReply, PositionedRecord, SessionSummary, TailScope } from './ledger.ts';
+import type {
+  Head,
+  InboxItem,
+  InboxReply,
+  OpenSummary,
+  PositionedRecord,
+  SessionSummary,
+  TailScope,
+} from './ledger.ts';
 import { recordCodec, type StoredRow } from './record-codec.ts';
 import { GENESIS_HASH, type LedgerRecord } from './records.ts';
 import { sqliteFault } from './sqlite-fault.ts';
@@ -43,6 +51,9 @@ const SQL = {
   sessions: `${SUMMARIES} WHERE h.seq > 0 ${OLDEST_FIRST}`,
   family: `${SUMMARIES} WHERE h.seq > 0 AND s.root = ? ${OLDEST_FIRST}`,
   open: `${SUMMARIES} WHERE h.seq > 0 AND s.sid IN (SELECT sid FROM turns WHERE closed = 0) ${OLDEST_FIRST}`,
+  /** Facts of each tree with an open turn. */
+  treeVersions: `SELECT s.root, SUM(h.seq) AS version FROM sessions s JOIN heads h USING (sid)
+    WHERE s.root IN (SELECT o.root FROM turns t JOIN sessions o USING (sid) WHERE t.closed = 0) GROUP BY s.root`,
   waiting: `SELECT place, id, kind, body FROM inbox
     WHERE session = ? AND reply IS NULL AND place > ? ORDER BY place LIMIT ?`,
   newestMessage: 'SELECT place FROM inbox ORDER BY place DESC LIMIT 1',
@@ -190,11 +201,14 @@ export class SqliteReader {
     return summarize(rows, isOwned);
   }
 
-  open(isOwned: OwnerCheck): readonly SessionSummary[] {
-    return summarize(
-      this.#ask(() => this.#statements.open.all()),
-      isOwned,
-    );
+  open(isOwned: OwnerCheck): readonly OpenSummary[] {
+    const { open, treeVersions } = this.#statements;
+    const [rows, trees] = this.#ask(() => [open.all(), treeVersions.all()] as const);
+    const versions = new Map(trees.map((row) => [textIn(row, 'root'), numberIn(row, 'version')]));
+    return summarize(rows, isOwned).flatMap((summary) => {
+      const { openTurn, rootId } = summary;
+      return openTurn === undefined ? [] : { ...summary, openTurn, treeVersion: versions.get(rootId) ?? 0 };
+    });
   }
 
   /**

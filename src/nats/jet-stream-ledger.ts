@@ -10,6 +10,7 @@ import type {
   InboxReply,
   Ledger,
   LedgerWriter,
+  OpenSummary,
   PositionedRecord,
   SessionSummary,
   TailOptions,
@@ -183,11 +184,21 @@ class JetStreamLedger implements Ledger {
   }
 
   async sessions(root?: string): Promise<readonly SessionSummary[]> {
-    return this.#list(({ place }) => root === undefined || place.root === root);
+    this.#assertOpen();
+    const all = await this.#parts.steady(() =>
+      listSessions(this.#parts.client, this.#parts.subjects.sessions()),
+    );
+    return this.#summarize(all.filter(({ place }) => root === undefined || place.root === root));
   }
 
-  async listOpen(): Promise<readonly SessionSummary[]> {
-    return this.#list(({ place }) => place.openTurn !== undefined);
+  async listOpen(): Promise<readonly OpenSummary[]> {
+    this.#assertOpen();
+    const open = await this.#parts.steady(() => this.#parts.openSessions.list());
+    const isOwned = await this.#ownership(open);
+    return open.map((one) => {
+      const { summary, treeVersion } = one;
+      return { ...summary, openTurn: summary.openTurn ?? '', treeVersion, owned: isOwned(one) };
+    });
   }
 
   tail(after: number, signal: AbortSignal, options?: TailOptions): AsyncIterable<PositionedRecord> {
@@ -346,26 +357,22 @@ class JetStreamLedger implements Ledger {
     return outcome;
   }
 
-  async #list(wanted: (session: ListedSession) => boolean): Promise<readonly SessionSummary[]> {
-    this.#assertOpen();
-    const listed = await this.#parts.steady(() =>
-      listSessions(this.#parts.client, this.#parts.subjects.sessions()),
-    );
-    return this.#summarize(listed.filter(wanted));
+  async #summarize(found: readonly ListedSession[]): Promise<readonly SessionSummary[]> {
+    const isOwned = await this.#ownership(found);
+    return found.map((one) => ({ ...one.summary, owned: isOwned(one) }));
   }
 
-  /** With who owns them. */
-  async #summarize(found: readonly ListedSession[]): Promise<readonly SessionSummary[]> {
+  /** Tells of each whether a live process owns it. */
+  async #ownership(found: readonly ListedSession[]): Promise<(session: ListedSession) => boolean> {
     const isForeign = found.some(
       ({ place }) => place.owner !== undefined && place.owner !== this.#parts.owner.token,
     );
     const alive = isForeign ? await this.#parts.steady(() => this.#parts.owner.alive()) : new Set<string>();
-    return found.map(({ place: { owner }, summary }) => {
+    return ({ place: { owner }, summary }) => {
       // Of its own sessions a ledger knows best: a writer that died holds nothing, though its claim stands.
-      const isOwn = owner === this.#parts.owner.token;
-      const owned = isOwn ? this.#held.has(summary.sessionId) : owner !== undefined && alive.has(owner);
-      return { ...summary, owned };
-    });
+      if (owner === this.#parts.owner.token) return this.#held.has(summary.sessionId);
+      return owner !== undefined && alive.has(owner);
+    };
   }
 
   /** Others may take over from now on: what runs here has to stop before they do. */

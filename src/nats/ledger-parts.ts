@@ -7,6 +7,7 @@ import { LedgerInbox } from './ledger-inbox.ts';
 import { LedgerOwner } from './ledger-owner.ts';
 import { LEDGER_STREAM, MAILBOX_STREAM, OWNER_STREAM } from './ledger-streams.ts';
 import type { LedgerSubjects } from './ledger-subjects.ts';
+import { OpenSessions } from './open-sessions.ts';
 import { topicsOf } from './record-tail.ts';
 import { SessionClaims } from './session-claims.ts';
 import { createSteady, type Steady } from './steady.ts';
@@ -31,6 +32,7 @@ export interface LedgerParts {
   readonly steady: Steady;
   readonly records: StreamReader;
   readonly recordWatch: StreamWatch;
+  readonly openSessions: OpenSessions;
   readonly owner: LedgerOwner;
   readonly claims: SessionClaims;
   readonly inbox: LedgerInbox;
@@ -71,6 +73,7 @@ export function createLedgerParts(options: LedgerPartsOptions): LedgerParts {
     steady,
     records,
     recordWatch,
+    openSessions: new OpenSessions({ client, reader: records, subjects }),
     owner,
     claims,
     inbox: mailbox.inbox,

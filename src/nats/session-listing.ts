@@ -10,6 +10,8 @@ export interface ListedSession {
   readonly place: SessionPlace;
   readonly summary: Omit<SessionSummary, 'owned'>;
   readonly openedPos: number;
+  /** Of that message. */
+  readonly sequence: number;
 }
 
 /**
@@ -22,9 +24,11 @@ export async function listSessions(client: NatsClient, filter: string): Promise<
   const prefix = filter.length - 1;
   // Ids of sessions are tokens as they are.
   const found = last.flatMap((message) => listedSession(message.subject.slice(prefix), message) ?? []);
-  return found.sort(
-    (left, right) => left.place.openedAt - right.place.openedAt || left.openedPos - right.openedPos,
-  );
+  return found.sort(oldestFirst);
+}
+
+export function oldestFirst(left: ListedSession, right: ListedSession): number {
+  return left.place.openedAt - right.place.openedAt || left.openedPos - right.openedPos;
 }
 
 /** A session by its last message; undefined where it has no record, or is damaged there. */
@@ -33,7 +37,7 @@ export function listedSession(session: string, last: SequencedMessage): ListedSe
   if (place === undefined || place.seq === 0) return undefined;
   // The append that brings the first record cannot know where it will stand.
   const openedPos = place.openedPos ?? positionOf(last.sequence, 0);
-  return { place, summary: summaryOf(session, place), openedPos };
+  return { place, summary: summaryOf(session, place), openedPos, sequence: last.sequence };
 }
 
 function summaryOf(sessionId: string, place: SessionPlace): Omit<SessionSummary, 'owned'> {

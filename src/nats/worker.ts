@@ -23,12 +23,16 @@ import { writeDeadLetter } from './write-dead-letter.ts';
 /** Signs that a turn is worked on, in the time a worker may be silent. */
 const SIGNS = 3;
 
+/** Turns at once. */
+const DEFAULT_PLACES = 4;
+const MAX_PLACES = 1_000;
+
 /** Options of {@link startWorker}. */
 export interface WorkerOptions extends SubjectOptions {
   readonly connection: Connection;
   /** Which queue. Default `default`. */
   readonly pool?: string;
-  /** Turns at once. Default 4. */
+  /** Turns at once, at most 1,000. Default 4. */
   readonly concurrency?: number;
   /**
    * Silence of a worker after which its turns are handed to another, as the first worker of the pool said. Default
@@ -95,6 +99,11 @@ const OPTIONS: OptionNames<WorkerOptions> = {
  */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   assertOptions('startWorker', options, OPTIONS);
+  const { concurrency = DEFAULT_PLACES } = options;
+  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > MAX_PLACES) {
+    const message = `startWorker: concurrency is a whole number from 1 to ${MAX_PLACES}`;
+    throw new SwarmError('invalid-definition', message);
+  }
   const work = workOf(options.runtime);
   if (work === undefined)
     throw new SwarmError('invalid-definition', 'startWorker: runtime is none of createRuntime()');
@@ -144,8 +153,9 @@ class PoolWorker implements Worker {
     this.leaseMs = parts.ackWaitMs;
     this.#options = options;
     this.#parts = parts;
+    const { concurrency = DEFAULT_PLACES } = options;
     this.#pull = new EntryPull(parts.client, parts.consumer);
-    this.#slots = Array.from({ length: options.concurrency ?? 4 }, () => this.#work());
+    this.#slots = Array.from({ length: concurrency }, () => this.#work());
     this.#scan = scanTurns({
       client: parts.client,
       subject: parts.scanSubject,

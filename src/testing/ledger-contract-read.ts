@@ -115,6 +115,30 @@ export const readCases: readonly LedgerCase[] = [
       ['s-2', 's-2.1'],
     ]);
   }),
+  onLedger('an open session tells of every new fact in its tree, and of none in another', async (ledger) => {
+    const child = { session: 's-2', root: 's-1', parent: 's-1', agent: 'child' };
+    const [root, below, other] = [
+      await ledger.acquire(rootSession('s-1')),
+      await ledger.acquire(child),
+      await ledger.acquire(rootSession('s-3')),
+    ];
+    await commit(root, turnOpened('s-1.1'));
+    await commit(other, turnOpened('s-3.1'));
+    const versions = async () => {
+      const open = await ledger.listOpen();
+      return ['s-1', 's-3'].map((id) => open.find(({ sessionId }) => sessionId === id)?.treeVersion ?? 0);
+    };
+    const [first = 0, ofOther = 0] = await versions();
+    assert.deepEqual(await versions(), [first, ofOther]);
+    await commit(below, note('a'));
+    const [second = 0, sameOther] = await versions();
+    assert.ok(second > first);
+    assert.equal(sameOther, ofOther);
+    // Of a session without an open turn too.
+    await commit(below, turnOpened('s-2.1'), turnClosed('s-2.1'));
+    const [third = 0] = await versions();
+    assert.ok(third > second);
+  }),
   onSession('of several open turns the last one opened is shown', async ({ ledger, writer }) => {
     await commit(writer, turnOpened('t1'), turnOpened('t2'), turnOpened('t3'));
     assert.equal((await ledger.sessions())[0]?.openTurn, 't3');

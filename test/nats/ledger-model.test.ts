@@ -143,7 +143,10 @@ function outcomeOf(result: AppendResult | undefined): unknown {
 
 async function expectEqual(memory: Ledger, stream: Ledger): Promise<void> {
   expect(await stream.sessions()).toEqual(await memory.sessions());
-  expect(await stream.listOpen()).toEqual(await memory.listOpen());
+  // What a version counts is for each ledger to say.
+  const openIn = async (ledger: Ledger) =>
+    (await ledger.listOpen()).map(({ treeVersion: _, ...summary }) => summary);
+  expect(await openIn(stream)).toEqual(await openIn(memory));
   const count = await memory.position();
   const recordsOf = async (ledger: Ledger) =>
     (await take(ledger.tail(0, NEVER), count)).map(({ record: stored }) => stored);

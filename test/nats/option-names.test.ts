@@ -58,6 +58,16 @@ describe('options of what works with NATS', () => {
     await expect(jetstreamLedger(untyped({}))).rejects.toEqual(refused('connection is missing'));
   });
 
+  it.each([Number.NaN, 0, -1, 1.5, 1_001])(
+    'give a worker from 1 to 1,000 places, and not %s',
+    async (concurrency) => {
+      const started = startWorker(untyped({ connection: 'nats://127.0.0.1:1', runtime: {}, concurrency }));
+      await expect(started).rejects.toEqual(
+        refused('startWorker: concurrency is a whole number from 1 to 1000'),
+      );
+    },
+  );
+
   it('name the command: one that is unknown is refused with those there are', async () => {
     const sent = sendCommand(untyped({ connection: 'nats://127.0.0.1:1', session: 's-1', body: {} }));
     await expect(sent).rejects.toMatchObject({

@@ -154,12 +154,12 @@ describe.skipIf(isNatsMissing())('runs that come twice, or in between', () => {
     const { id } = await requestOf(runtime, 's-1');
     await using ledger = await openLedgerOn(server, { ns });
     let reads = 0;
-    const counted: Pick<Ledger, 'read' | 'sessions' | 'head'> = {
+    const counted: Pick<Ledger, 'read' | 'listOpen' | 'head'> = {
       read(session) {
         reads += 1;
         return ledger.read(session);
       },
-      sessions: () => ledger.sessions(),
+      listOpen: () => ledger.listOpen(),
       head: (session) => ledger.head(session),
     };
     const memory: SleeperMemory = new Map();
