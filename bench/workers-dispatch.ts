@@ -11,8 +11,8 @@ export const WORKERS = 4;
 export const PLACES = 8;
 /** Time in which turns or messages are given. */
 const GIVEN_S = 5;
-/** Given before, a few at once: until then each worker compiles its code, which takes more time than the turns. */
-const WARM_UP = 800;
+/** Given before, a few at once: a worker compiles what it runs often for its first thousand turns. */
+const WARM_UP = 3_200;
 const WARM_UP_AT_ONCE = 8;
 
 async function warmUp(give: (name: string) => Promise<unknown>): Promise<void> {
@@ -38,19 +38,31 @@ async function paced(
   return given;
 }
 
-/** Time from giving a run to the first request of a worker to its provider, of each run. */
-export async function dispatchMs(server: NatsServer, perSecond: number): Promise<readonly number[]> {
-  await using provider = await startProvider(0);
-  await using pool = await startPool(server, provider, { workers: WORKERS, concurrency: PLACES });
+/** A pool that has worked for a while, and rounds of runs given to it. */
+export async function startDispatch(server: NatsServer) {
+  const provider = await startProvider(0);
+  const pool = await startPool(server, provider, { workers: WORKERS, concurrency: PLACES });
   const give = (name: string) => pool.runtime.run(pool.clerk, name).result;
   await warmUp(give);
-  const results: Promise<unknown>[] = [];
-  const given = await paced(perSecond, GIVEN_S * perSecond, (at) => {
-    results.push(give(`turn ${at}`));
-  });
-  await Promise.all(results);
-  const requests = await provider.requests();
-  return given.map((givenAt, at) => (requests[`turn ${at}`]?.[0] ?? Number.NaN) - givenAt);
+  let rounds = 0;
+  return {
+    /** Time from giving a run to the first request of a worker to its provider, of each run of a round. */
+    async round(perSecond: number): Promise<readonly number[]> {
+      rounds += 1;
+      const nameOf = (at: number) => `turn ${rounds}.${at}`;
+      const results: Promise<unknown>[] = [];
+      const given = await paced(perSecond, GIVEN_S * perSecond, (at) => {
+        results.push(give(nameOf(at)));
+      });
+      await Promise.all(results);
+      const requests = await provider.requests();
+      return given.map((givenAt, at) => (requests[nameOf(at)]?.[0] ?? Number.NaN) - givenAt);
+    },
+    async [Symbol.asyncDispose]() {
+      await pool[Symbol.asyncDispose]();
+      await provider[Symbol.asyncDispose]();
+    },
+  };
 }
 
 /** The same from publishing to a work queue to its consumers, as many and on as many places, with nothing else. */

@@ -3,7 +3,7 @@ import { loadavg } from 'node:os';
 import { findNatsServer, type NatsServer } from '../test/support/nats-server.ts';
 import { median, rounded } from './statistics.ts';
 import { versionsOf } from './versions.ts';
-import { bareQueueMs, dispatchMs, PLACES, WORKERS } from './workers-dispatch.ts';
+import { bareQueueMs, PLACES, startDispatch, WORKERS } from './workers-dispatch.ts';
 import { cpuMsOfTurn, startLedgerServer } from './workers-processes.ts';
 import { MODEL_MS, turnsPerSecond } from './workers-rate.ts';
 import { handoverMs, LEASE_MS, takeoverMs } from './workers-takeover.ts';
@@ -31,17 +31,15 @@ function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/**
- * Rounds go over both in turn, so that a slow minute of the machine is everybody's; the quietest one counts. Each has a
- * server of its own: a look for what sleeps, every five seconds, lists all sessions of a ledger.
- */
+/** Rounds go over both in turn, so that a slow minute of the machine is everybody's; the quietest one counts. */
 async function measureDispatch(perSecond: number, conf: 'project' | 'plain', note = '') {
   const own: (readonly number[])[] = [];
   const bare: (readonly number[])[] = [];
+  await using server = await startLedgerServer(conf);
+  await using dispatch = await startDispatch(server);
   for (let round = 0; round < DISPATCH_ROUNDS; round++) {
     bare.push(await bareQueueMs(perSecond));
-    await using server = await startLedgerServer(conf);
-    own.push(await dispatchMs(server, perSecond));
+    own.push(await dispatch.round(perSecond));
   }
   const quietest = (rounds: readonly (readonly number[])[], share: number) =>
     Math.min(...rounds.map((round) => percentile(round, share)));
