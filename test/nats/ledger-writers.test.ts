@@ -8,7 +8,7 @@ import { askJetStream } from '../../src/nats/jet-stream-api.ts';
 import { commit, expectError, note, notesOf, rootSession } from '../../src/testing/ledger-samples.ts';
 import { startProgram } from '../support/child-process.ts';
 import { isNatsMissing, type NatsServer } from '../support/nats-server.ts';
-import { freshNamespace, openLedgerOn, startLedgerServer } from './ledger-server.ts';
+import { freshNamespace, messagesOf, openLedgerOn, startLedgerServer } from './ledger-server.ts';
 
 const SHORT_LEASE_MS = 2_000;
 
@@ -286,20 +286,9 @@ describe.skipIf(isNatsMissing())('writers of a JetStream ledger', () => {
     }
     const unanswered = rootSession(last ?? '');
     server.wake();
-    await expect.poll(() => messagesOf(ns, unanswered.session), WITHIN).toBeGreaterThan(0);
+    await expect.poll(() => messagesOf(server, ns, unanswered.session), WITHIN).toBeGreaterThan(0);
     await vi.waitFor(() => two.acquire(unanswered), WITHIN);
   });
-
-  async function messagesOf(ns: string, session: string): Promise<number> {
-    await using admin = connectNats(server.url);
-    await admin.connected(AbortSignal.timeout(10_000));
-    const subject = `swm.v1.${ns}.led.${session}`;
-    const answer = await askJetStream(admin, 'STREAM.INFO.SWM_LED', { subjects_filter: subject });
-    const { state } = (answer.type === 'answer' ? answer.body : { state: {} }) as {
-      readonly state: { readonly subjects?: Readonly<Record<string, number>> };
-    };
-    return state.subjects?.[subject] ?? 0;
-  }
 
   /** What the server does when leases run out. */
   async function forgetOwners(ns: string): Promise<void> {
