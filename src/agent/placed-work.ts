@@ -17,6 +17,7 @@ import { agentsByName } from './reachable-agents.ts';
 import type { RunResult } from './run-result.ts';
 import type { RuntimeCore } from './runtime-core.ts';
 import type { SessionParts } from './session-parts.ts';
+import type { WorkUnit } from './turn-owner.ts';
 import { whenUnwanted } from './wanted-child.ts';
 
 /** What the facts of a parent say of a child that any worker may have. */
@@ -67,7 +68,7 @@ export async function placedParent(
 
 /** What a worker was told of a child beside its task. */
 export interface PlacedOrder {
-  readonly resumedBy: string | undefined;
+  readonly unit: WorkUnit;
   readonly decisions: Readonly<Record<string, IndeterminateDecision>>;
   /** It is taken up to be ended. */
   readonly stop: { readonly reason: string } | undefined;
@@ -94,7 +95,7 @@ export async function runPlaced(
     const end = await runChild(parts, {
       ...requestOf(task, known),
       run,
-      unit: { session: task.session, resumedBy: order.resumedBy },
+      unit: unitOf(order),
       signal: stop.signal,
       stopCause: stop.cause,
       decide: ({ callId }) => order.decisions[callId] ?? 'block',
@@ -194,6 +195,17 @@ function createStop(clock: Clock, wallMs: number | undefined, { stop, isWanted }
     dispose() {
       over.abort();
       clock.clearTimeout(timer);
+    },
+  };
+}
+
+/** As with {@link resultOfEnd}: whatever a child completed with, it is told to have ended its turn. */
+function unitOf({ unit }: PlacedOrder): WorkUnit {
+  return {
+    ...unit,
+    commitEnd(session, batch, result) {
+      const told = result.status === 'completed' ? ({ ...result, stopReason: 'end-turn' } as const) : result;
+      return unit.commitEnd(session, batch, told);
     },
   };
 }

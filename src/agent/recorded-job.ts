@@ -1,4 +1,4 @@
-import { SwarmError } from '../errors.ts';
+import { isSwarmError, SwarmError } from '../errors.ts';
 import type { Failure, LedgerRecord, NewRecord } from '../ledger/records.ts';
 import { standingOf } from '../ledger/run-standing.ts';
 import type { ActiveRun } from './active-run.ts';
@@ -51,10 +51,16 @@ const PASSING: ReadonlySet<string> = new Set([
   'ledger-rejected',
 ]);
 
+/** What had ended is told by its facts. */
+const NOTHING = 'nothing-to-resume';
+
 const AT_WORK: Failure = {
   kind: 'session-owned-elsewhere',
   message: 'a turn of the session is under way in this process',
 };
+
+/** Nothing of the batch was written, and parts of it may be. */
+const TOO_MUCH = ['ledger-limit', 'invalid-record'] as const;
 
 const BEGUN: Failure = { kind: 'turn-open', message: 'the run was begun already' };
 
@@ -65,13 +71,19 @@ export class RecordedRun {
   readonly #resolve: (recorded: Recorded) => void;
   /** Somebody sees to what is told. */
   #isTaken = false;
+  /** What was told with the end of its last turn. */
+  #told: RunResult<unknown> | undefined;
 
   /** The part of the run that is worked on here. */
   readonly unit: WorkUnit;
 
   constructor(ticket: RunTicket) {
     this.#ticket = ticket;
-    this.unit = { session: ticket.session, resumedBy: ticket.by };
+    this.unit = {
+      session: ticket.session,
+      resumedBy: ticket.by,
+      commitEnd: (session, batch, result) => this.#commitEnd(session, batch, result),
+    };
     const { promise, resolve } = Promise.withResolvers<Recorded>();
     this.recorded = promise;
     this.#resolve = resolve;
@@ -126,11 +138,40 @@ export class RecordedRun {
     this.#resolve(await this.#tell(result, parts));
   }
 
+  /**
+   * A run that ends with a turn is told to be over in the append that closes the turn: one write less, and nobody finds
+   * the one without the other. Where they are too much for one append, or nothing is to be told, the turn is closed alone.
+   * In the session that it was given to a run has one turn, whose counts are its own.
+   */
+  async #commitEnd(
+    session: OpenSession,
+    batch: readonly NewRecord[],
+    result: RunResult<unknown>,
+  ): Promise<void> {
+    if (!this.#isHere(session) || !isToldAsIs(result)) {
+      await session.log.commit(batch);
+      return;
+    }
+    try {
+      await session.commitLast([...batch, await this.#settledFact(result, session.parts)]);
+      this.#told = result;
+    } catch (error) {
+      if (!TOO_MUCH.some((code) => isSwarmError(error, code))) throw error;
+      await session.log.commit(batch);
+    }
+  }
+
+  /** A run that was taken up may have come to another session than the one it was given to. */
+  #isHere({ log }: Pick<OpenSession, 'log'>): boolean {
+    return log.identity.session === this.#ticket.session;
+  }
+
   async #tell(
     result: RunResult<unknown>,
     parts: SessionParts,
     session?: Pick<OpenSession, 'log' | 'commitLast'>,
   ): Promise<Recorded> {
+    if (this.#told !== undefined) return { type: 'told', result: this.#told };
     if (result.status === 'failed' && PASSING.has(result.error.kind)) {
       return { type: 'open', kind: result.error.kind };
     }
@@ -138,9 +179,7 @@ export class RecordedRun {
       const fact = await this.#fact(result, parts);
       // Somebody else ended it, and told, before this process had the session.
       if (fact === undefined) return { type: 'none' };
-      // A run that was taken up may have come to another session than the one it was given to.
-      const isHere = session?.log.identity.session === this.#ticket.session;
-      if (session !== undefined && isHere) await session.commitLast([fact]);
+      if (session !== undefined && this.#isHere(session)) await session.commitLast([fact]);
       else await this.#tellElsewhere(fact, parts);
       return { type: 'told', result };
     } catch (error) {
@@ -161,18 +200,28 @@ export class RecordedRun {
     });
   }
 
-  async #fact(
-    result: RunResult<unknown>,
-    { ledger, agents: named, pool: desk }: SessionParts,
-  ): Promise<NewRecord | undefined> {
-    const { run, by, session, agent } = this.#ticket;
-    const pool = desk === undefined ? {} : { pool: desk.name };
-    const ids = { run, ...pool, ...(by === undefined || by === run ? {} : { by }) };
-    if (result.status === 'failed' && result.error.kind === 'nothing-to-resume') {
-      return endedFact(session, ids, { ledger, agent, named });
-    }
-    return settledFact(result, { ...ids, isGraph: agent === undefined }, ledger);
+  async #fact(result: RunResult<unknown>, parts: SessionParts): Promise<NewRecord | undefined> {
+    if (result.status !== 'failed' || result.error.kind !== NOTHING) return this.#settledFact(result, parts);
+    const { session, agent } = this.#ticket;
+    const { ledger, agents: named } = parts;
+    return endedFact(session, this.#ids(parts), { ledger, agent, named });
   }
+
+  #settledFact(result: RunResult<unknown>, parts: SessionParts): Promise<NewRecord> {
+    const isGraph = this.#ticket.agent === undefined;
+    return settledFact(result, { ...this.#ids(parts), isGraph }, parts.ledger);
+  }
+
+  #ids({ pool: desk }: SessionParts) {
+    const { run, by } = this.#ticket;
+    const pool = desk === undefined ? {} : { pool: desk.name };
+    return { run, ...pool, ...(by === undefined || by === run ? {} : { by }) };
+  }
+}
+
+/** Whether a result says all there is to tell. */
+function isToldAsIs(result: RunResult<unknown>): boolean {
+  return result.status !== 'failed' || !(PASSING.has(result.error.kind) || result.error.kind === NOTHING);
 }
 
 /** Whether the last that was told of a run is its end, told to the same one. */

@@ -31,6 +31,7 @@ import { giveUpOrphans } from './orphaned-children.ts';
 import { oversizedInput } from './oversized-input.ts';
 import { pendingOfTurn } from './pending-approvals.ts';
 import { planTurn, readySources } from './plan-turn.ts';
+import { resultOf } from './run-result.ts';
 import type { OpenSession, SessionJob } from './session-parts.ts';
 import { readOnce, tallyTree } from './tally-tree.ts';
 import { type LeftOpen, outcomeOf, refusedOutcome, type TurnOutcome } from './turn-outcome.ts';
@@ -155,12 +156,12 @@ export async function openTurn(
   return drive(session, request.run, scope, openingEntry(scopeParts, ordinal, stored, before));
 }
 
-/** How the turn reaches other agents, and how those above it hear of it. */
+/** How the turn reaches other agents, and how those above it hear of it and of its end. */
 function delegating(
   session: OpenSession,
   request: TurnRequest,
   before: TurnBefore,
-): Pick<ScopeParts, 'requiredTools' | 'onWaiting'> {
+): Pick<ScopeParts, 'requiredTools' | 'onWaiting' | 'commitEnd'> {
   const { run } = request;
   if (run.watch !== undefined) session.watch(run.watch.bind(run));
   return {
@@ -169,6 +170,13 @@ function delegating(
       return [...session.parts.ways.toolsOf(turn), ...(request.ownTools?.(turn) ?? [])];
     },
     onWaiting: (isWaiting) => run.waiting?.(isWaiting),
+    commitEnd({ progress }, batch, end) {
+      const outcome = outcomeOf(end, progress, NOTHING_OPEN);
+      // What is handed over or gives way is not over.
+      const isOver = outcome.type !== 'handed-off' && end.status !== 'yielded';
+      if (run.unit === undefined || !isOver) return session.log.commit(batch);
+      return run.unit.commitEnd(session, batch, resultOf(outcome, run.scope.usage));
+    },
   };
 }
 
@@ -296,8 +304,10 @@ async function drive(
   return outcomeOf(end, scope.progress, await leftOpen(session, end));
 }
 
+const NOTHING_OPEN: LeftOpen = { approvals: [], calls: [] };
+
 async function leftOpen(session: OpenSession, end: TurnEnd): Promise<LeftOpen> {
-  if (end.type !== 'paused') return { approvals: [], calls: [] };
+  if (end.type !== 'paused') return NOTHING_OPEN;
   return leftInTree(session.parts.ledger, session.log.identity.session);
 }
 

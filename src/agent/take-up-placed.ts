@@ -23,7 +23,7 @@ export async function takeUpPlaced(core: RuntimeCore, wake: QueuedWake, parent: 
   const ticket = { run: task.run, by, session, name, parent: { session: parent, root: task.root } };
   const recorded = new RecordedRun({ ...ticket, agent: agentsByName(core.agents).get(name) });
   const isWanted = async () => (await placedTask(ledger, session, parent)) !== undefined;
-  const result = await runPlaced(core, parts, task, { resumedBy: by, decisions, stop, isWanted });
+  const result = await runPlaced(core, parts, task, { unit: recorded.unit, decisions, stop, isWanted });
   await recorded.ended(result, parts);
   const end = await recorded.recorded;
   if (end.type === 'told') await tellParent(core, ledger, { session, parent });

@@ -1,7 +1,9 @@
-import type { LedgerRecord } from '../ledger/records.ts';
+import type { LedgerRecord, NewRecord } from '../ledger/records.ts';
 import type { TurnFacts } from '../ledger/turn-facts.ts';
 import type { StopSignal } from '../turn/stop-signal.ts';
 import type { RunScope, TurnScope } from '../turn/turn-scope.ts';
+import type { RunResult } from './run-result.ts';
+import type { OpenSession } from './session-parts.ts';
 import type { TreeTally } from './tally-tree.ts';
 import type { LastOutcome } from './turn-outcome.ts';
 
@@ -11,6 +13,11 @@ export interface WorkUnit {
   readonly session: string;
   /** The run that asked for it to be taken up: children that wait are taken up with it. */
   readonly resumedBy?: string | undefined;
+  /**
+   * Makes the last facts of a turn durable by which the run comes to `result`, and with them what is told of the run.
+   * @throws SwarmError as `log.commit`
+   */
+  commitEnd(session: OpenSession, batch: readonly NewRecord[], result: RunResult<unknown>): Promise<void>;
 }
 
 /** Whom a turn is run for: a run at its root, or the call of a parent that asked a child. */

@@ -16,18 +16,21 @@ import type { TurnScope } from './turn-scope.ts';
 
 /** How a turn left its loop. Only `closed` turns have their terminal fact. */
 export type TurnEnd =
-  | {
-      readonly type: 'closed';
-      readonly status: TurnStatus;
-      readonly stopReason: StopReason;
-      readonly failure?: Failure;
-      readonly reason?: string;
-      /** The output of an agent that has one, parsed. */
-      readonly value?: unknown;
-    }
+  | ClosedTurn
   | { readonly type: 'paused'; readonly reason: PauseReason }
   /** Open in the ledger and gone from this process. */
   | { readonly type: 'detached'; readonly failure: Failure };
+
+/** A turn that has its terminal fact. */
+export interface ClosedTurn {
+  readonly type: 'closed';
+  readonly status: TurnStatus;
+  readonly stopReason: StopReason;
+  readonly failure?: Failure;
+  readonly reason?: string;
+  /** The output of an agent that has one, parsed. */
+  readonly value?: unknown;
+}
 
 /** The end of a turn that went well. */
 export interface GoodEnd {
@@ -42,7 +45,9 @@ export interface GoodEnd {
 export async function finishTurn(scope: TurnScope, end: GoodEnd): Promise<TurnEnd> {
   scope.stop.seal();
   const { status, stopReason, output, target } = end;
-  await commitClosed(scope, {
+  const value = output === undefined ? {} : { value: output.value };
+  const closed: ClosedTurn = { type: 'closed', status, stopReason, ...value };
+  await commitClosed(scope, closed, {
     status,
     stopReason,
     ...(output === undefined ? {} : recordedOutput(scope, output.json)),
@@ -51,7 +56,7 @@ export async function finishTurn(scope: TurnScope, end: GoodEnd): Promise<TurnEn
   if (status === 'completed') scope.machine.send({ type: 'FINISH', stopReason });
   else if (status === 'yielded') scope.machine.send({ type: 'YIELD' });
   else scope.machine.send({ type: 'HANDED_OFF', target: target ?? '' });
-  return { type: 'closed', status, stopReason, ...(output === undefined ? {} : { value: output.value }) };
+  return closed;
 }
 
 /** An output too large for a record is in the facts of the step that brought it. */
@@ -70,17 +75,20 @@ export async function closeTurn(scope: TurnScope, cause: StopCause): Promise<Tur
   const last = scope.stop.cause ?? cause;
   if (last.type === 'detached') return detachTurn(scope, { kind: last.code, message: last.reason });
   scope.stop.seal();
-  const closed = closedData(scope, last);
-  const exceeded = last.type === 'failed' ? last.exceeded : undefined;
-  await commitClosed(scope, closed, exceeded === undefined ? [] : [exceededRecord(scope.turnId, exceeded)]);
-  scope.machine.send({ type: 'CLOSED' });
-  return {
+  const data = closedData(scope, last);
+  const { status, stopReason, error, reason } = data;
+  const closed: ClosedTurn = {
     type: 'closed',
-    status: closed.status,
-    stopReason: closed.stopReason,
-    ...(closed.error === undefined ? {} : { failure: closed.error }),
-    ...(closed.reason === undefined ? {} : { reason: closed.reason }),
+    status,
+    stopReason,
+    ...(error === undefined ? {} : { failure: error }),
+    ...(reason === undefined ? {} : { reason }),
   };
+  const exceeded = last.type === 'failed' ? last.exceeded : undefined;
+  const before = exceeded === undefined ? [] : [exceededRecord(scope.turnId, exceeded)];
+  await commitClosed(scope, closed, data, before);
+  scope.machine.send({ type: 'CLOSED' });
+  return closed;
 }
 
 /** Lets go of a turn whose facts cannot be written: the store failed or another owner took the session. */
@@ -121,6 +129,7 @@ function stopReasonOf(kind: string, scope: TurnScope): StopReason {
 
 async function commitClosed(
   scope: TurnScope,
+  closed: ClosedTurn,
   end: ClosedEnd,
   before: readonly NewRecord[] = [],
 ): Promise<void> {
@@ -151,7 +160,7 @@ async function commitClosed(
       },
     },
   ];
-  await scope.session.log.commit(batch);
+  await scope.commitEnd(batch, closed);
   undelivered.resolve();
 }
 

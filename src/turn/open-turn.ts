@@ -15,7 +15,7 @@ import { ApprovalDesk } from '../tools/approvals.ts';
 import type { BoundTool } from '../tools/binding.ts';
 import { createLoopGate } from '../tools/loop-gate.ts';
 import type { IndeterminateDecision } from '../tools/reconcile-call.ts';
-import { causeText } from './close-turn.ts';
+import { type ClosedTurn, causeText } from './close-turn.ts';
 import { createPersonWatch } from './person-watch.ts';
 import type { BudgetOptions } from './run-budget.ts';
 import { createSteeringQueue } from './steering-queue.ts';
@@ -41,6 +41,8 @@ export interface ScopeParts {
   requiredTools?(scope: () => TurnScope): readonly BoundTool[];
   /** Told when calls of the turn begin to wait for a person, and when none does any more. */
   onWaiting?(isWaiting: boolean): void;
+  /** Makes the last facts of the turn durable. @throws SwarmError as `log.commit` of its session */
+  commitEnd(scope: TurnScope, batch: readonly NewRecord[], end: ClosedTurn): Promise<unknown>;
   /** Id of the record that the turn is opened for. */
   readonly cause?: string;
   /** What of its schedule the turn is told of. */
@@ -158,6 +160,7 @@ function makeScope(
     context: { estimate: estimateOf(parts, before.steps) },
     turnUsage: createUsageMeter(),
     run,
+    commitEnd: (batch, end) => parts.commitEnd(scope, batch, end),
   };
   return scope;
 }

@@ -15,6 +15,7 @@ import type { LiveTools } from '../tools/live-binding.ts';
 import type { LoopGate } from '../tools/loop-gate.ts';
 import type { PermissionPolicy } from '../tools/permission.ts';
 import type { CachedPrefix } from './cache-watch.ts';
+import type { ClosedTurn } from './close-turn.ts';
 import type { CompactionPlan } from './compaction.ts';
 import type { Conversation } from './conversation.ts';
 import type { LeftStep } from './left-step.ts';
@@ -112,6 +113,8 @@ export interface TurnScope {
   readonly context: ContextState;
   /** Usage of this turn alone. */
   readonly turnUsage: UsageMeter;
+  /** Makes the last facts of the turn durable. @throws SwarmError as `log.commit` of its session */
+  commitEnd(batch: readonly NewRecord[], end: ClosedTurn): Promise<unknown>;
 }
 
 /** What the tools of one request are and cost: those that are visible, and no others. */

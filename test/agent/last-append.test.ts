@@ -12,16 +12,25 @@ const never = new AbortController().signal;
 
 const turnOf = (run: string) => entryOf({ run, session: 's-1', target: 'worker', input: 'Go.' });
 
-/** A worker to whom a second run of a session is handed while the last append of the first one is on its way. */
+/**
+ * A worker to whom a second run of a session is handed while the last append of the first one is on its way, which stands
+ * alone as it was refused together with the end of the turn.
+ */
 async function secondBehindLastAppend(isRefused: boolean) {
   const gate = createGate();
   const model = scriptedModel({ script: [reply().text('one'), reply().wait(gate).text('two')] });
   const pool = await memoryPool([defineAgent({ name: 'worker', instructions: 'Work.', model })]);
   const second = Promise.withResolvers<EntryEnd>();
-  const last = { at: 'append', record: 'run.settled', when: 'before' } as const;
+  const refused = {
+    at: 'append',
+    record: 'run.settled',
+    action: { type: 'reject', reason: 'limit' },
+  } as const;
+  const handed = { type: 'call', run: () => void second.resolve(worker.hand(turnOf('r-2'))) } as const;
   const faulty = faultyLedger(pool.store, [
-    { ...last, action: { type: 'call', run: () => void second.resolve(worker.hand(turnOf('r-2'))) } },
-    ...(isRefused ? [{ ...last, action: { type: 'reject', reason: 'limit' } } as const] : []),
+    refused,
+    { ...refused, skip: 1, action: handed },
+    ...(isRefused ? [{ ...refused, skip: 1 }] : []),
   ]);
   const worker = pool.worker({ acquire: faulty.acquire });
   const first = await worker.hand(turnOf('r-1'));

@@ -7,7 +7,7 @@ import { createGate } from '../../src/testing/gate.ts';
 import { reply } from '../../src/testing/reply.ts';
 import { isNatsMissing, type NatsServer } from '../support/nats-server.ts';
 import { ofType } from '../support/run-events.ts';
-import { openLedgerOn, startLedgerServer } from './ledger-server.ts';
+import { messagesOf, openLedgerOn, startLedgerServer } from './ledger-server.ts';
 import { asksThenTells, chain, expectSound, poolWorld, treeOf } from './pool-world.ts';
 
 const WITHIN = { timeout: 20_000, interval: 25 };
@@ -20,7 +20,7 @@ describe.skipIf(isNatsMissing())('children on other workers', () => {
   afterAll(() => server[Symbol.asyncDispose]());
 
   test('NB-14 a parent and its child share a pool of one: the parent leaves its place meanwhile', async () => {
-    const { runtime } = await poolWorld(server, asksThenTells('payer'), (baseURL) =>
+    const { runtime, ns } = await poolWorld(server, asksThenTells('payer'), (baseURL) =>
       chain(baseURL, ['lead', 'payer']),
     );
     const result = await runtime.run('lead', 'Go.', { sessionId: 's-root' }).result;
@@ -37,8 +37,21 @@ describe.skipIf(isNatsMissing())('children on other workers', () => {
     const records = await runtime.sessions.read('s-root');
     expect(ofType(records, 'turn.paused').map(({ data }) => data.reason)).toEqual(['children']);
     expect(ofType(records, 'tool.settled')[0]?.data.output).toEqual({ type: 'text', text: 'payer done' });
-    expect(ofType(records, 'child.finished')[0]?.data).toMatchObject({ status: 'completed', steps: 1 });
+    const finished = ofType(records, 'child.finished')[0];
+    expect(finished?.data).toMatchObject({ status: 'completed', steps: 1 });
+    // One more than a run of one step: it may have been begun before, so its session is claimed.
+    expect(await messagesOf(server, ns, finished?.data.child ?? '')).toBe(5);
     await expectSound(runtime, 's-root');
+  });
+
+  test('a run of one step is four messages: the end of its turn tells what became of it', async () => {
+    const { runtime, ns } = await poolWorld(server, asksThenTells('payer'), (baseURL) =>
+      chain(baseURL, ['payer']),
+    );
+    const run = runtime.run('payer', 'Go.');
+    expect(await run.result).toMatchObject({ status: 'completed', text: 'payer done' });
+    expect(await messagesOf(server, ns, run.sessionId)).toBe(4);
+    await expectSound(runtime, run.sessionId);
   });
 
   test('NB-14 three levels end in a pool of one', async () => {

@@ -31,10 +31,18 @@ export async function memoryPool(agents: readonly AnyAgent[]) {
     },
     close: () => Promise.resolve(),
   };
-  const runtimeOf = (over: Partial<Ledger> = {}): Runtime => {
+  const workerOf = (runtime: Runtime): HandedWorker => {
+    const work = workOf(runtime);
+    if (work === undefined) throw new Error('not a runtime');
+    return { runtime, work, hand: (entry) => workOnEntry({ work }, entry, 1) };
+  };
+  const made = (over: Partial<Ledger>): Runtime => {
     const registry = Object.fromEntries(agents.map((agent) => [agent.name, agent]));
     const ledger = laidOver(store, { close: () => Promise.resolve(), ...over });
-    const runtime = createRuntime({ ledger, agents: registry, pool });
+    return createRuntime({ ledger, agents: registry, pool });
+  };
+  const runtimeOf = (over: Partial<Ledger> = {}): Runtime => {
+    const runtime = made(over);
     onTestFinished(() => runtime.close());
     return runtime;
   };
@@ -43,12 +51,9 @@ export async function memoryPool(agents: readonly AnyAgent[]) {
     entries,
     runtimeOf,
     /** `over` stands in place of operations of its ledger. */
-    worker(over?: Partial<Ledger>): HandedWorker {
-      const runtime = runtimeOf(over);
-      const work = workOf(runtime);
-      if (work === undefined) throw new Error('not a runtime');
-      return { runtime, work, hand: (entry) => workOnEntry({ work }, entry, 1) };
-    },
+    worker: (over?: Partial<Ledger>): HandedWorker => workerOf(runtimeOf(over)),
+    /** One that is halted at a fault of its ledger: nothing of it answers then, and nobody closes it. */
+    mortal: (over: Partial<Ledger>): HandedWorker => workerOf(made(over)),
   };
 }
 
