@@ -126,6 +126,11 @@ export function seqOf(message: LedgerMessage): number {
   return Number(message.header(SEQ) ?? 0);
 }
 
+/** Whether the message that says where the session stands comes behind it, in the same append. */
+export function isBeginning(message: LedgerMessage): boolean {
+  return message.header(PLACE) === undefined && seqOf(message) > 0;
+}
+
 /** @throws SwarmError 'ledger-corrupt' where the last message of a session says nothing of it */
 export function placeOf(message: LedgerMessage, where: string): SessionPlace {
   const place = placeIn(message);

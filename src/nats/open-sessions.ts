@@ -1,7 +1,8 @@
 import type { NatsClient } from './client.ts';
+import { isBeginning } from './ledger-message.ts';
 import type { LedgerSubjects } from './ledger-subjects.ts';
 import { type ListedSession, listedSession, listSessions, oldestFirst } from './session-listing.ts';
-import type { StreamReader } from './stream-reader.ts';
+import type { SequencedMessage, StreamReader } from './stream-reader.ts';
 import { readSubject } from './subject-messages.ts';
 
 /** Messages that were written since the last look beyond which all sessions are listed anew: that costs less. */
@@ -24,16 +25,17 @@ export interface OpenListed extends ListedSession {
 /**
  * The sessions of a namespace that have an open turn, kept with the message up to which they are known: a look reads
  * what was written since the last one, and lists all sessions only the first time. What is kept grows with the open
- * turns, not with the sessions. Messages that are taken out of the stream by hand are not missed before their session
- * is written to again.
+ * turns, not with the sessions. A stream in which that message is not where it was is another one, or lost its end in a
+ * crash, and is listed anew. Other messages that are taken out by hand are not missed before their session is written
+ * to again.
  */
 export class OpenSessions {
   readonly #options: OpenSessionsOptions;
   readonly #open = new Map<string, ListedSession>();
   /** Newest message of each tree with an open turn, by its root. */
   readonly #trees = new Map<string, number>();
-  /** The last message that counts here; 0 before the first look. */
-  #known = 0;
+  /** The last message that counts here; undefined before the first look, and where there was none. */
+  #known: SequencedMessage | undefined;
   #look: Promise<unknown> = Promise.resolve();
 
   constructor(options: OpenSessionsOptions) {
@@ -51,37 +53,49 @@ export class OpenSessions {
   async #list(): Promise<readonly OpenListed[]> {
     const { reader, subjects, maxBehind = MAX_BEHIND } = this.#options;
     const newest = await reader.newest(subjects.sessions());
-    const end = newest?.sequence ?? 0;
-    const behind = end - this.#known;
-    // A stream that ends before what is known was made anew.
-    if (this.#known === 0 || behind < 0 || behind > maxBehind) await this.#listAll(end);
-    else if (behind > 0) await this.#readOn(end);
+    const known = this.#known;
+    const behind = (newest?.sequence ?? 0) - (known?.sequence ?? 0);
+    const canReadOn = newest !== undefined && known !== undefined && behind <= maxBehind;
+    if (!canReadOn || !(await this.#readOn(known, newest))) await this.#listAll(newest);
     this.#forgetTrees();
     return [...this.#open.values()].sort(oldestFirst).map((one) => {
       return { ...one, treeVersion: this.#trees.get(one.summary.rootId) ?? one.sequence };
     });
   }
 
-  async #listAll(end: number): Promise<void> {
+  async #listAll(newest: SequencedMessage | undefined): Promise<void> {
     const { client, subjects } = this.#options;
-    const all = end === 0 ? [] : await listSessions(client, subjects.sessions());
+    const all = newest === undefined ? [] : await listSessions(client, subjects.sessions());
     this.#open.clear();
     this.#trees.clear();
     for (const session of all) this.#note(session);
     // What came while it was listed is read once more.
-    this.#known = end;
+    this.#known = newest;
   }
 
-  async #readOn(end: number): Promise<void> {
+  /** Reads what came behind the message that is known up to another one; false where the former is not there any more. */
+  async #readOn(known: SequencedMessage, newest: SequencedMessage): Promise<boolean> {
     const { reader, subjects } = this.#options;
-    const filter = subjects.sessions();
-    for await (const message of readSubject(reader, { filter, from: this.#known + 1, atLeast: end })) {
-      const session = listedSession(message.subject.slice(filter.length - 1), message);
-      if (session !== undefined) this.#note(session);
-      this.#known = message.sequence;
+    const [from, end] = [known.sequence, newest.sequence];
+    if (end <= from) return isSame(known, newest);
+    let isThere = false;
+    for await (const message of readSubject(reader, { filter: subjects.sessions(), from, atLeast: end })) {
+      isThere ||= isSame(known, message);
+      if (!isThere) return false;
+      if (message.sequence > from) this.#take(message);
       // Nobody asked for what came since.
-      if (message.sequence >= end) return;
+      if (message.sequence >= end) break;
     }
+    return isThere;
+  }
+
+  #take(message: SequencedMessage): void {
+    const id = message.subject.slice(this.#options.subjects.sessions().length - 1);
+    const session = listedSession(id, message);
+    if (session !== undefined) this.#note(session);
+    // Damaged, or of a newer version: left out, as in the list of all.
+    else if (!isBeginning(message)) this.#open.delete(id);
+    this.#known = message;
   }
 
   #note(session: ListedSession): void {
@@ -95,4 +109,9 @@ export class OpenSessions {
     const open = new Set([...this.#open.values()].map(({ summary }) => summary.rootId));
     for (const root of this.#trees.keys()) if (!open.has(root)) this.#trees.delete(root);
   }
+}
+
+function isSame(left: SequencedMessage, right: SequencedMessage): boolean {
+  const isInPlace = left.sequence === right.sequence && left.subject === right.subject;
+  return isInPlace && Buffer.compare(left.data, right.data) === 0;
 }

@@ -108,6 +108,57 @@ describe.skipIf(isNatsMissing())('the open sessions of a JetStream ledger', () =
     expect(await open()).toEqual(['s-2']);
   });
 
+  test('a stream that was made anew and has more messages by now is listed anew', async () => {
+    await using own = await startLedgerServer();
+    await using admin = connectNats(own.url);
+    const ns = freshNamespace();
+    await using ledger = await openLedgerOn(own, { ns });
+    await commit(await ledger.acquire(rootSession('s-1'), { isNew: true }), turnOpened('t'));
+    await using other = await openLedgerOn(own, { ns });
+    const open = async () => (await other.listOpen()).map(({ sessionId }) => sessionId);
+    expect(await open()).toEqual(['s-1']);
+    for (const sessions of [['s-2'], ['s-3', 's-4', 's-5']]) {
+      await askJetStream(admin, `STREAM.DELETE.${LEDGER_STREAM}`);
+      await provision(admin, { ledger: true });
+      await using fresh = await openLedgerOn(own, { ns });
+      for (const id of sessions) {
+        await commit(await fresh.acquire(rootSession(id), { isNew: true }), turnOpened('t'));
+      }
+      expect(await open()).toEqual(sessions);
+    }
+  });
+
+  test('a namespace that was purged is listed anew', async () => {
+    await using admin = connectNats(server.url);
+    const ns = freshNamespace();
+    const ledger = await openLedgerOn(server, { ns });
+    await commit(await ledger.acquire(rootSession('s-1')), turnOpened('t'));
+    const { ids } = await watched(ns);
+    expect(await ids()).toEqual(['s-1']);
+    const filter = createLedgerSubjects({ ns }).sessions();
+    await askJetStream(admin, `STREAM.PURGE.${LEDGER_STREAM}`, { filter });
+    await commit(await ledger.acquire(rootSession('s-2'), { isNew: true }), turnOpened('t'));
+    expect(await ids()).toEqual(['s-2']);
+  });
+
+  test('a session whose last message nobody can read is left out, as in the list of all', async () => {
+    await using admin = connectNats(server.url);
+    const ns = freshNamespace();
+    const ledger = await openLedgerOn(server, { ns });
+    for (const id of ['s-1', 's-2', 's-3']) {
+      await commit(await ledger.acquire(rootSession(id)), turnOpened('t'));
+    }
+    const { ids } = await watched(ns);
+    expect(await ids()).toEqual(['s-1', 's-2', 's-3']);
+    const subjects = createLedgerSubjects({ ns });
+    const text = new TextEncoder().encode('no record');
+    await admin.request(subjects.session('s-1'), text);
+    const headers = { 'Swm-Seq': '2', 'Swm-Place': '{"v":2}' };
+    await admin.request(subjects.session('s-2'), text, { headers });
+    expect(await ids()).toEqual(['s-3']);
+    expect(await ids()).toEqual((await ledger.sessions()).map(({ sessionId }) => sessionId));
+  });
+
   test('whatever is written between the looks, they have what the list of all sessions has', async () => {
     const step = fc.record({
       session: fc.integer({ min: 0, max: 4 }),
