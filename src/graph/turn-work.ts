@@ -22,6 +22,8 @@ import { type AnyTarget, resumeTarget, speaker, startTarget, type TargetSettings
 /** What a worker does with a runtime: runs what others gave to a pool, here, and tells in the ledger what became of it. */
 export interface TurnWork {
   readonly ledger: Promise<Ledger>;
+  /** Pool of which it wakes what sleeps; undefined where the runtime has none, and can wake nobody. */
+  readonly pool: string | undefined;
   /** Hash of the definition of a name in the registry. */
   definition(name: string): string | undefined;
   /** Runs it in this process. Never rejects. */
@@ -69,6 +71,7 @@ export function keepWork(runtime: object, core: RuntimeCore): void {
   const sleepers: SleeperMemory = new Map();
   works.set(runtime, {
     ledger: core.ledger,
+    pool: core.pool?.name,
     definition(name) {
       const known = core.definitions.get(name);
       return known === undefined ? undefined : definitionHash(known);

@@ -21,7 +21,8 @@ export interface ScanOptions {
 
 /**
  * Looks every 5 s for what sleeps and has something to do: one worker of a pool, for as long as it lives, as it knows
- * what is open and reads only what was written since. The others look whether its sign is there still. Never rejects.
+ * what is open and reads only what was written since. The others look whether its sign is there still, which it leaves
+ * to them when it fails. Never rejects.
  */
 export async function scanTurns(options: ScanOptions): Promise<void> {
   const { client, signal, look, everyMs = NATS_LIMITS.scanMs } = options;
@@ -34,7 +35,8 @@ export async function scanTurns(options: ScanOptions): Promise<void> {
       await sign.renew();
       if (sign.isOurs) await look();
     } catch {
-      // The next look, here or elsewhere, finds the same.
+      // The next look, here or elsewhere, finds the same; what fails here for ever may do elsewhere.
+      sign.giveUp();
     }
   }
 }
@@ -55,6 +57,11 @@ class LookingSign {
 
   get isOurs(): boolean {
     return this.#sequence > 0;
+  }
+
+  /** Whoever comes first when the server has forgotten it takes it. */
+  giveUp(): void {
+    this.#sequence = 0;
   }
 
   /** Makes it ours again, or for the first time where nobody has it. @throws SwarmError 'nats-unavailable' */

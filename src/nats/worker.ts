@@ -112,7 +112,6 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     await client.connected(AbortSignal.timeout(10_000));
     assertKeepsLedger(client.server);
     const subjects = createQueueSubjects(options);
-    const scanSubject = createLedgerSubjects(options).owner(`scan=w${options.pool ?? 'default'}`);
     const { name, ackWaitMs } = await joinPool(client, options);
     return new PoolWorker(options, {
       client,
@@ -121,7 +120,6 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       consumer: name,
       ackWaitMs,
       work,
-      scanSubject,
     });
   } catch (error) {
     if (isOwn) await client.close();
@@ -136,7 +134,6 @@ interface PoolParts {
   readonly consumer: string;
   readonly ackWaitMs: number;
   readonly work: TurnWork;
-  readonly scanSubject: string;
 }
 
 class PoolWorker implements Worker {
@@ -156,12 +153,7 @@ class PoolWorker implements Worker {
     const { concurrency = DEFAULT_PLACES } = options;
     this.#pull = new EntryPull(parts.client, parts.consumer);
     this.#slots = Array.from({ length: concurrency }, () => this.#work());
-    this.#scan = scanTurns({
-      client: parts.client,
-      subject: parts.scanSubject,
-      signal: this.#closing.signal,
-      look: () => parts.work.wakeSleepers(),
-    });
+    this.#scan = this.#look();
   }
 
   counts(): WorkerCounts {
@@ -183,6 +175,15 @@ class PoolWorker implements Worker {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  async #look(): Promise<void> {
+    const { client, work } = this.#parts;
+    // One that can wake nobody does not keep others from it.
+    if (work.pool === undefined) return;
+    const subject = createLedgerSubjects(this.#options).owner(`scan=w${work.pool}`);
+    const { signal } = this.#closing;
+    await scanTurns({ client, subject, signal, look: () => work.wakeSleepers() });
   }
 
   /** One place for one turn after the other. */
