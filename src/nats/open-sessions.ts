@@ -7,6 +7,8 @@ import { readSubject } from './subject-messages.ts';
 
 /** Messages that were written since the last look beyond which all sessions are listed anew: that costs less. */
 const MAX_BEHIND = 20_000;
+/** Bytes of them, likewise: they come whole, and of a list only the headers. */
+const MAX_BYTES = 32 * 1024 * 1024;
 
 export interface OpenSessionsOptions {
   readonly client: NatsClient;
@@ -14,6 +16,8 @@ export interface OpenSessionsOptions {
   readonly subjects: LedgerSubjects;
   /** Messages behind which all sessions are listed anew. Default 20,000. */
   readonly maxBehind?: number;
+  /** Bytes of them. Default 32 MiB. */
+  readonly maxBytes?: number;
 }
 
 /** A session with an open turn. */
@@ -73,15 +77,20 @@ export class OpenSessions {
     this.#known = newest;
   }
 
-  /** Reads what came behind the message that is known up to another one; false where the former is not there any more. */
+  /**
+   * Reads what came behind the message that is known up to another one; false where the former is not there any more,
+   * and where it is so much that a list costs less.
+   */
   async #readOn(known: SequencedMessage, newest: SequencedMessage): Promise<boolean> {
-    const { reader, subjects } = this.#options;
+    const { reader, subjects, maxBytes = MAX_BYTES } = this.#options;
     const [from, end] = [known.sequence, newest.sequence];
     if (end <= from) return isSame(known, newest);
     let isThere = false;
+    let bytes = 0;
     for await (const message of readSubject(reader, { filter: subjects.sessions(), from, atLeast: end })) {
       isThere ||= isSame(known, message);
-      if (!isThere) return false;
+      bytes += message.data.byteLength;
+      if (!isThere || bytes > maxBytes) return false;
       if (message.sequence > from) this.#take(message);
       // Nobody asked for what came since.
       if (message.sequence >= end) break;

@@ -5,7 +5,7 @@ import { connectNats } from '../../src/nats/client.ts';
 import { askJetStream } from '../../src/nats/jet-stream-api.ts';
 import { LEDGER_STREAM } from '../../src/nats/ledger-streams.ts';
 import { createLedgerSubjects } from '../../src/nats/ledger-subjects.ts';
-import { OpenSessions } from '../../src/nats/open-sessions.ts';
+import { OpenSessions, type OpenSessionsOptions } from '../../src/nats/open-sessions.ts';
 import { provision } from '../../src/nats/provision.ts';
 import { createStreamReader } from '../../src/nats/stream-reader.ts';
 import { commit, note, rootSession, turnClosed, turnOpened } from '../../src/testing/ledger-samples.ts';
@@ -20,7 +20,7 @@ describe.skipIf(isNatsMissing())('the open sessions of a JetStream ledger', () =
   afterAll(() => server[Symbol.asyncDispose]());
 
   /** A listing, with where it began to read each page. */
-  async function watched(ns: string, maxBehind?: number) {
+  async function watched(ns: string, bounds: Pick<OpenSessionsOptions, 'maxBehind' | 'maxBytes'> = {}) {
     const client = connectNats(server.url);
     onTestFinished(() => client.close());
     await client.connected(AbortSignal.timeout(10_000));
@@ -36,7 +36,7 @@ describe.skipIf(isNatsMissing())('the open sessions of a JetStream ledger', () =
           return reader.page(filter, sequence);
         },
       },
-      ...(maxBehind === undefined ? {} : { maxBehind }),
+      ...bounds,
     });
     const ids = async () => (await open.list()).map(({ summary }) => summary.sessionId);
     return { pages, ids };
@@ -83,12 +83,26 @@ describe.skipIf(isNatsMissing())('the open sessions of a JetStream ledger', () =
     const ledger = await openLedgerOn(server, { ns });
     const writer = await ledger.acquire(rootSession('s-1'));
     await commit(writer, turnOpened('t'));
-    const { pages, ids } = await watched(ns, 5);
+    const { pages, ids } = await watched(ns, { maxBehind: 5 });
     expect(await ids()).toEqual(['s-1']);
     for (let at = 0; at < 6; at += 1) await commit(writer, note(`${at}`));
     await commit(writer, turnClosed('t'));
     expect(await ids()).toEqual([]);
     expect(pages).toEqual([]);
+  });
+
+  test('one that has very much to read lists all of them anew', async () => {
+    const ns = freshNamespace();
+    const ledger = await openLedgerOn(server, { ns });
+    const writer = await ledger.acquire(rootSession('s-1'));
+    await commit(writer, turnOpened('t'));
+    const { pages, ids } = await watched(ns, { maxBytes: 1_000_000 });
+    expect(await ids()).toEqual(['s-1']);
+    // Two pages.
+    for (let at = 0; at < 40; at += 1) await commit(writer, note('x'.repeat(60_000)));
+    await commit(writer, turnClosed('t'));
+    expect(await ids()).toEqual([]);
+    expect(pages).toHaveLength(1);
   });
 
   test('a stream that was made anew is listed anew', async () => {
