@@ -32,6 +32,7 @@ export interface StreamReader {
   page(filter: string, sequence: number): Promise<StreamPage>;
   /** Subject and sequence of the last message under a filter, as the leader knows it. */
   newest(filter: string): Promise<SequencedMessage | undefined>;
+  /** Pages on their way and later ones fail at once: nobody takes the answers any more. */
   close(): void;
 }
 
@@ -53,6 +54,7 @@ export function createStreamReader(
   const pages = new Map<string, PendingPage>();
   const api = `$JS.API.DIRECT.GET.${stream}`;
   let next = 0;
+  let isClosed = false;
   let subscription: NatsSubscription | undefined;
 
   const take = (message: NatsMessage) => {
@@ -77,7 +79,10 @@ export function createStreamReader(
     return sequenced(message);
   }
 
+  const closed = () => new SwarmError('nats-unavailable', `reading ${stream}: the reader was closed`);
+
   async function readPage(question: object): Promise<StreamPage> {
+    if (isClosed) throw closed();
     subscription ??= client.subscribe(`${inbox}.*`, take);
     const token = (next++).toString(36);
     const { promise, resolve, reject } = Promise.withResolvers<StreamPage>();
@@ -108,7 +113,11 @@ export function createStreamReader(
         max_bytes: NATS_LIMITS.ledgerPageBytes,
       }),
     newest: (filter) => newest(client, stream, filter),
-    close: () => subscription?.close(),
+    close() {
+      isClosed = true;
+      subscription?.close();
+      for (const pending of pages.values()) pending.reject(closed());
+    },
   };
 }
 

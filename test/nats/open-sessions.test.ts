@@ -1,8 +1,11 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { SwarmError } from '../../src/errors.ts';
 import type { LedgerWriter } from '../../src/ledger/ledger.ts';
+import { NATS_LIMITS } from '../../src/limits.ts';
 import { connectNats } from '../../src/nats/client.ts';
 import { askJetStream } from '../../src/nats/jet-stream-api.ts';
+import { jetstreamLedger } from '../../src/nats/jet-stream-ledger.ts';
 import { LEDGER_STREAM } from '../../src/nats/ledger-streams.ts';
 import { createLedgerSubjects } from '../../src/nats/ledger-subjects.ts';
 import { OpenSessions, type OpenSessionsOptions } from '../../src/nats/open-sessions.ts';
@@ -103,6 +106,27 @@ describe.skipIf(isNatsMissing())('the open sessions of a JetStream ledger', () =
     await commit(writer, turnClosed('t'));
     expect(await ids()).toEqual([]);
     expect(pages).toHaveLength(1);
+  });
+
+  test('looks under way when a ledger closes end with it, also where others use its connection', async () => {
+    const ns = freshNamespace();
+    const writing = await openLedgerOn(server, { ns });
+    const writer = await writing.acquire(rootSession('s-1'));
+    await commit(writer, turnOpened('t'));
+    await using connection = connectNats(server.url);
+    const ledger = await jetstreamLedger({ connection, ns });
+    // The first lists all, the second reads on.
+    expect(await ledger.listOpen()).toHaveLength(1);
+    await commit(writer, note('a'));
+    expect(await ledger.listOpen()).toHaveLength(1);
+    for (let at = 0; at < 40; at += 1) await commit(writer, note('x'.repeat(60_000)));
+    const codeOf = (look: Promise<unknown>) => look.catch((error: unknown) => (error as SwarmError).code);
+    const looks = [codeOf(ledger.listOpen()), codeOf(ledger.listOpen())];
+    const began = performance.now();
+    await ledger.close();
+    expect(await Promise.all(looks)).toEqual(['ledger-closed', 'ledger-closed']);
+    // None of them waited for an answer that nobody takes.
+    expect(performance.now() - began).toBeLessThan(NATS_LIMITS.requestMs);
   });
 
   test('a stream that was made anew is listed anew', async () => {
