@@ -15,7 +15,7 @@ import type { QueuedWake } from './work-pool.ts';
  * were intended and that the queue does not know of, and turns that were left open ten minutes ago and more, which it
  * may have lost. A session that cannot be read keeps nobody from the others. Cost: one listing of what is open, and one
  * read of each such session that nobody has and of the children it waits for; those whose tree has no new fact since the
- * look that `memory` holds are not read.
+ * look that `memory` holds are not read, and not woken again at once.
  * @throws SwarmError of the ledger
  */
 export async function findSleepers(
@@ -25,25 +25,45 @@ export async function findSleepers(
   memory: SleeperMemory = new Map(),
 ): Promise<readonly QueuedWake[]> {
   const looked: SleeperMemory = new Map();
+  const wakes: QueuedWake[] = [];
   for (const one of await ledger.listOpen()) {
     if (one.owned) continue;
     const { treeVersion: version } = one;
     const known = memory.get(one.sessionId);
-    const isNews = known?.version !== version || now >= known.until;
-    looked.set(one.sessionId, isNews ? { version, ...(await lookAt(ledger, one, { pool, now })) } : known);
+    const before = known?.version === version ? known : undefined;
+    if (before !== undefined && now < before.until) looked.set(one.sessionId, before);
+    else {
+      const look = await lookAt(ledger, one, { pool, now });
+      wakes.push(...look.wakes);
+      looked.set(one.sessionId, {
+        version,
+        ...(look.wakes.length === 0 ? look : toldAgain(look, before, now)),
+      });
+    }
   }
   memory.clear();
   for (const [session, look] of looked) memory.set(session, look);
-  return [...looked.values()].flatMap(({ wakes }) => wakes);
+  return wakes;
 }
 
 /** What the last look found, by session. */
 export type SleeperMemory = Map<string, Look & { readonly version: number }>;
 
+/**
+ * One that was woken without a new fact is woken again, ever more seldom: the wake may be lost, or nobody knows its agent,
+ * and each wake is one more dead letter.
+ */
+function toldAgain(look: Look, before: Look | undefined, now: number): Look {
+  const pauseMs = Math.min(LOST_MS, (before?.pauseMs ?? FIRST_PAUSE_MS / 2) * 2);
+  return { ...look, until: Math.min(look.until, now + pauseMs), pauseMs };
+}
+
 interface Look {
   readonly wakes: readonly QueuedWake[];
   /** When it may find something else without a new fact. */
   readonly until: number;
+  /** Time from the wake to the next one. */
+  readonly pauseMs?: number;
 }
 
 const NOTHING: Look = { wakes: [], until: Number.POSITIVE_INFINITY };
@@ -109,6 +129,7 @@ async function neverBegun(ledger: Ledger, parent: string, turn: TurnFacts): Prom
 
 /** Far beyond the time after which the queue hands out an entry again. */
 const LOST_MS = 600_000;
+const FIRST_PAUSE_MS = 5_000;
 
 /** Whether workers of the pool had the session, or the one that asked for it. */
 async function isOfPool(ledger: Ledger, session: string, pool: string): Promise<boolean> {

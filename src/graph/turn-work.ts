@@ -91,7 +91,13 @@ async function wakeSleepers(core: RuntimeCore, memory: SleeperMemory): Promise<n
   const { pool } = core;
   if (pool === undefined) return 0;
   const wakes = await findSleepers(await core.ledger, pool.name, core.clock.now(), memory);
-  for (const wake of wakes) await pool.wake(wake);
+  try {
+    for (const wake of wakes) await pool.wake(wake);
+  } catch (error) {
+    // Those that were not told are found anew.
+    memory.clear();
+    throw error;
+  }
   return wakes.length;
 }
 

@@ -171,12 +171,34 @@ describe.skipIf(isNatsMissing())('runs that come twice, or in between', () => {
     expect(first).toBeGreaterThan(0);
     expect(await look()).toEqual([]);
     expect(reads).toBe(first);
-    expect(await look(Date.now() + 60_000)).toMatchObject([{ session: 's-1' }]);
+    const due = Date.now() + 60_000;
+    expect(await look(due)).toMatchObject([{ session: 's-1' }]);
     expect(reads).toBeGreaterThan(first);
     await runtime.approvals.decide(id, { decision: 'approve' });
     expect(await run.result).toMatchObject({ status: 'completed' });
     expect(await look()).toEqual([]);
     expect(memory.size).toBe(0);
+  });
+
+  test('who is woken and does not stir is woken again, ever more seldom', async () => {
+    const { runtime, ns } = await poolWorld(server, pays, (baseURL) =>
+      chain(baseURL, ['payer'], { needsApproval: true, expiryMs: 60_000 }),
+    );
+    runtime.run('payer', 'Go.', { sessionId: 's-1' });
+    await requestOf(runtime, 's-1');
+    await using ledger = await openLedgerOn(server, { ns });
+    await expect.poll(async () => (await ledger.sessions())[0]?.owned, WITHIN).toBe(false);
+    const memory: SleeperMemory = new Map();
+    const due = Date.now() + 60_000;
+    const wokenAt = [];
+    for (let afterMs = 0; afterMs <= 160_000; afterMs += 5_000) {
+      const woken = await findSleepers(ledger, 'default', due + afterMs, memory);
+      if (woken.length > 0) wokenAt.push(afterMs);
+    }
+    expect(wokenAt).toEqual([0, 5_000, 15_000, 35_000, 75_000, 155_000]);
+    const late = due + 10 * 3_600_000;
+    expect(await findSleepers(ledger, 'default', late, memory)).toHaveLength(1);
+    expect(await findSleepers(ledger, 'default', late + 600_000, memory)).toHaveLength(1);
   });
 
   test('a run that somebody gives to the session of a child is refused, and ends no child', async () => {
