@@ -12,8 +12,10 @@ import type { RunResult } from './run-result.ts';
 import type { RuntimeCore } from './runtime-core.ts';
 import { resultOfSettled } from './settled-run.ts';
 import type { RunSide } from './start-run.ts';
+import { stopReason } from './stop-reason.ts';
 import { type SessionWord, tellSession } from './tell-session.ts';
 import { failureOf } from './thrown-failure.ts';
+import { withdrawRun } from './withdraw-run.ts';
 
 /** What is known here of a run that workers have. */
 export interface PooledRunOptions {
@@ -281,14 +283,17 @@ export class PooledRun implements RunSide {
     });
   }
 
-  /** Whoever has the turn of this run is told; where nobody has, the worker that comes to it. */
+  /** Whoever has the turn of this run is told; one that nobody has begun ends here; else the worker that comes to it. */
   async #sendCancel(reason: string): Promise<void> {
-    const { core, sessionId: session, runId: run, target } = this.#options;
+    const { core, sessionId: session, runId: run, target, agent } = this.#options;
     try {
       if (this.#isOpen) return await tellSession(core, { session, kind: 'cancel', body: { reason, run } });
     } catch (error) {
       if (!isSwarmError(error, 'turn-not-open')) return;
     }
+    const waiting = { run, session, target, isGraph: agent() === undefined };
+    // A worker may have the session by now, or the ledger be away: who comes to it is told.
+    if (await withdrawRun(core, waiting, stopReason(reason)).catch(() => false)) return;
     const stop = { run, target, reason };
     const { signal } = this.#over;
     // A pool that is away for a moment is told when it is back; the run goes on until then.
