@@ -13,6 +13,7 @@ import type { RuntimeOptions } from './agent/runtime-options.ts';
 import { withinTree } from './agent/session-tree.ts';
 import { createSessions, type Sessions } from './agent/sessions.ts';
 import type { RunSettings } from './agent/start-run.ts';
+import { SwarmError } from './errors.ts';
 import type { SinkStats } from './events/outbox.ts';
 import type { Graph } from './graph/define-graph.ts';
 import type { Swarm } from './graph/define-swarm.ts';
@@ -112,11 +113,21 @@ export interface Runtime extends AsyncDisposable {
  * const result = await runtime.run(reviewer, 'Review src/main.ts').result;
  */
 export function createRuntime(options: RuntimeOptions = {}): Runtime {
+  assertShared(options);
   const core = new RuntimeCore(options);
   const ran = createRanAgents();
   const runtime = runtimeOf(core, ran);
   options.inspect?.watch?.(watchedSide(core, runtime, ran));
   return runtime;
+}
+
+/** The ledger that is made where none is given is in the memory of this runtime alone: its workers would never see it. */
+function assertShared({ pool, ledger }: RuntimeOptions): void {
+  if (pool === undefined || ledger !== undefined) return;
+  throw new SwarmError(
+    'invalid-definition',
+    'createRuntime: a pool needs the ledger of its workers: give `ledger`',
+  );
 }
 
 function runtimeOf(core: RuntimeCore, ran: RanAgents): Runtime {

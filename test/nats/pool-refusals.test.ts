@@ -43,6 +43,14 @@ describe.skipIf(isNatsMissing())('a pool refuses', () => {
     );
   });
 
+  test('a runtime without a ledger, whose runs no worker would see', () => {
+    const pool = natsPool({ connection: server.url });
+    onTestFinished(() => pool.close());
+    expect(() => createRuntime({ agents: { clerk: agent() }, pool })).toThrow(
+      expect.objectContaining({ code: 'invalid-definition', message: expect.stringContaining('ledger') }),
+    );
+  });
+
   test('what no worker can find by its name', () => {
     const runtime = giver(freshNamespace());
     expect(() => runtime.run('nobody', 'Go.')).toThrow(expect.objectContaining({ code: 'unknown-agent' }));
