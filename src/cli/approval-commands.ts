@@ -30,9 +30,9 @@ Examples:
   $ swarmwright approve s-43myth8nbj.1.1.0.ask --answer "the second one"
 
 Works from any terminal on the same ledger; "swarmwright approvals ls" names what is open. Where the run waits, it
-goes on at once; where it is paused, after "swarmwright resume". An edit is checked against the schema of the tool:
-by the process that waits, or where none does by the module that --file names. The same decision again changes
-nothing; another one is refused.`;
+goes on at once, and where it is with the workers of a pool, one of them takes it up by itself; else it is paused, and
+goes on after "swarmwright resume". An edit is checked against the schema of the tool: by the process that waits, or
+where none does by the module that --file names. The same decision again changes nothing; another one is refused.`;
 
 const DENY_EXAMPLES = `
 Examples:

@@ -32,6 +32,7 @@ Examples:
   $ swarmwright events tail
   $ swarmwright events tail --kind approval --name requested --json
   $ swarmwright events tail --nats nats://observer:observer@127.0.0.1:4222 --root s-43myth8nbj
+  $ swarmwright events tail --nats nats://approver:approver@127.0.0.1:4222 --kind approval --json
 
 Shows what is published from now on, until Ctrl-C. With --json a line is {"sequence", "event"}, or {"gap"} where events
 of a session did not come in their place.`;

@@ -13,6 +13,7 @@ import {
   tellRefusal,
   tellUsage,
 } from './run-command.ts';
+import { tellUnmadePool } from './unmade-pool.ts';
 import { watchRun } from './watch-run.ts';
 import { wholeNumber } from './whole-number.ts';
 
@@ -63,7 +64,8 @@ async function forkFile(
   const { isAgent } = await import('../agent/define-agent.ts');
   const { target } = loaded;
   if (!isAgent(target)) return tellUsage(cli, `${file} exports no agent; only sessions of agents fork`);
-  return withRuntime({ ...options, runsHere: true, agents: loaded.agents }, async ({ runtime }) => {
+  return withRuntime({ ...options, runsHere: true, agents: loaded.agents }, async ({ runtime, client }) => {
+    await tellUnmadePool(cli, client, options);
     const run = runtime.fork(options.session, {
       ...settingsOf(options),
       agent: target,

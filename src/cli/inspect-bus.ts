@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { NatsClient } from '../nats/client.ts';
 import type { Cli } from './cli.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
+import { advising } from './nats-option.ts';
 import { createToken } from './open-page.ts';
 
 /** Which bus, and where to serve. */
@@ -30,7 +31,7 @@ export async function inspectBus(
   // A page keeps no process alive; whoever called for it wants to look at it.
   const alive = setInterval(() => undefined, 60_000);
   try {
-    await Promise.race([once(process, 'SIGINT'), page.ended]);
+    await advising('observer', () => Promise.race([once(process, 'SIGINT'), page.ended]));
   } finally {
     forget();
     clearInterval(alive);

@@ -4,6 +4,7 @@ import type { RuntimeOptions } from '../agent/runtime-options.ts';
 import { SwarmError } from '../errors.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Inspector } from '../lifecycle/inspector.ts';
+import type { NatsClient } from '../nats/client.ts';
 import type { Runtime } from '../runtime.ts';
 import { type BusOptions, busSinks } from './bus-option.ts';
 import { ledgerPlace, readLedger, shownPlace } from './ledger-place.ts';
@@ -55,6 +56,8 @@ export function quoteWord(word: string): string {
 export interface RuntimeUse {
   readonly runtime: Runtime;
   readonly ledger: Ledger;
+  /** To the server that has the ledger, where one does. */
+  readonly client?: NatsClient;
 }
 
 interface OpeningOptions extends LedgerOptions, BusOptions {
@@ -108,7 +111,8 @@ function withServer<T>(
     const ledger = await jetstreamLedger({ connection, ns });
     const named = pool === undefined ? {} : { pool };
     const isPooled = pool !== undefined || !runsHere;
-    return onLedger(ledger, isPooled ? { pool: natsPool({ connection, ns, ...named }) } : {}, options, use);
+    const workers = isPooled ? { pool: natsPool({ connection, ns, ...named }) } : {};
+    return onLedger(ledger, workers, options, (parts) => use({ ...parts, client: connection }));
   });
 }
 

@@ -1,5 +1,7 @@
 import { Argument, type Command, InvalidArgumentError } from 'commander';
+import { SwarmError } from '../errors.ts';
 import type { JsonObject } from '../ledger/content.ts';
+import type { NatsClientState } from '../nats/client.ts';
 import type { JoinedPool } from '../nats/pool-consumer.ts';
 import type { ProvisionReport, SettingDifference } from '../nats/provision.ts';
 import type { Cli } from './cli.ts';
@@ -59,8 +61,9 @@ Examples:
   $ swarmwright nats send steer s-43myth8nbj '{"text": "Leave the tests alone"}'
   $ swarmwright nats send approve s-43myth8nbj '{"request": "s-43myth8nbj.1.1.0.ask", "argsHash": "5d41..."}'
 
-Sends a command to whoever serves the session on the bus, and prints the answer. The events "approval.requested" have
-request and argsHash. Ends with 1 where the command is refused.`;
+Sends a command to whoever serves the session on the bus, and prints the answer. What approve and deny need, request and
+argsHash, is in the events that "swarmwright events tail --kind approval --json" shows, and in the answer to query.
+Workers decide where they were started with --approvals decide. Ends with 1 where the command is refused.`;
 
 /** Adds `nats init`, `nats status`, `nats send` and `nats dead-letters`. */
 export function addNatsCommands(program: Command, cli: Cli): void {
@@ -199,7 +202,7 @@ async function status(cli: Cli, options: StatusOptions): Promise<void> {
   const { readJson } = await import('../nats/jet-stream-api.ts');
   const subjects = createSubjects({ ns: options.ns });
   let heard = 0;
-  const state = await withNats(options, 'observer', async (client) => {
+  await withNats(options, 'observer', async (client) => {
     const subscription = client.subscribe(subjects.healths(), ({ subject, data }) => {
       const parsed = healthSchema.safeParse(readJson(data));
       if (!parsed.success) return;
@@ -209,14 +212,19 @@ async function status(cli: Cli, options: StatusOptions): Promise<void> {
       else void cli.out.lines([healthLine(publisher, parsed.data)]);
     });
     await client.flush();
+    // A refusal comes before the answer to the flush.
+    assertHears(client.state);
     await new Promise((resolve) => setTimeout(resolve, options.seconds * 1_000));
     subscription.close();
-    return client.state;
+    if (heard === 0) assertHears(client.state);
   });
-  if (heard > 0) return;
-  // One that may not listen hears of nobody.
-  if (state.message !== undefined) await cli.err.say(state.message);
-  if (options.json !== true) await cli.out.say('no publisher was heard');
+  if (heard === 0 && options.json !== true) await cli.out.say('no publisher was heard');
+}
+
+/** Who may not listen, or is cut off, hears nobody: nothing follows from that. @throws SwarmError */
+function assertHears({ type, message }: NatsClientState): void {
+  if (message === undefined) return;
+  throw new SwarmError(type === 'connected' ? 'nats-rejected' : 'nats-unavailable', `listening: ${message}`);
 }
 
 type Health = import('zod').infer<typeof import('../nats/health.ts').healthSchema>;

@@ -36,13 +36,18 @@ export type NatsUser = 'provisioner' | 'worker' | 'observer' | 'operator' | 'app
  * @throws SwarmError 'nats-unavailable' where no server answers in time, and what `use` throws; where the server refuses
  * who signs in, it says who is to
  */
-export async function withNats<T>(
+export function withNats<T>(
   options: Omit<NatsCommandOptions, 'ns'>,
   user: NatsUser,
   use: (client: NatsClient) => Promise<T>,
 ): Promise<T> {
+  return advising(user, () => connect(options, use));
+}
+
+/** Does what `user` may do in `nats.conf`. @throws what `act` throws; where the server refuses, it says who may */
+export async function advising<T>(user: NatsUser, act: () => Promise<T>): Promise<T> {
   try {
-    return await connect(options, use);
+    return await act();
   } catch (error) {
     throw isSwarmError(error) && REFUSED.test(error.message) ? withAdvice(error, user) : error;
   }

@@ -6,6 +6,7 @@ import { indeterminateOption } from './indeterminate-option.ts';
 import { withRuntime } from './ledger-option.ts';
 import { loadTarget } from './load-target.ts';
 import { addRunningOptions, placeOf, type RunningOptions, settingsOf, tellRefusal } from './run-command.ts';
+import { tellUnmadePool } from './unmade-pool.ts';
 import { watchRun } from './watch-run.ts';
 
 interface ResumeOptions extends RunningOptions {
@@ -17,7 +18,8 @@ Examples:
   $ swarmwright resume agent.ts s-43myth8nbj
   $ swarmwright resume agent.ts s-43myth8nbj --indeterminate abandon
 
-Takes up the open turn of a session: one that paused for approval, or that a crash cut off.
+Takes up the open turn of a session: one that paused for approval, or that a crash cut off. Workers of a pool do both by
+themselves; there it is for a turn that was paused on request, and for a call of unknown effect.
 A call that had begun and has no result may or may not have had its effect. It is never run again by itself:
   block    leaves it, and the run pauses again (exit code 3)
   retry    runs it once more
@@ -47,7 +49,8 @@ async function resumeFile(
 ): Promise<ExitCode> {
   const loaded = await loadTarget(file, { cwd: cli.cwd, exportName: options.export });
   if (loaded.type === 'refused') return tellRefusal(cli, loaded);
-  return withRuntime({ ...options, runsHere: true, agents: loaded.agents }, async ({ runtime }) => {
+  return withRuntime({ ...options, runsHere: true, agents: loaded.agents }, async ({ runtime, client }) => {
+    await tellUnmadePool(cli, client, options);
     const run = runtime.resume(loaded.target, options.session, {
       ...settingsOf(options),
       indeterminate: () => options.indeterminate,

@@ -18,6 +18,7 @@ import { type LoadedTarget, loadTarget, type Runnable } from './load-target.ts';
 import { natsOption } from './nats-option.ts';
 import { openPage } from './open-page.ts';
 import type { RunPlace } from './result-lines.ts';
+import { tellUnmadePool } from './unmade-pool.ts';
 import { type ShowOptions, watchRun } from './watch-run.ts';
 import { wholeNumber } from './whole-number.ts';
 
@@ -130,7 +131,8 @@ export async function runFile(
     agents: loaded.agents,
     inspect: options.inspector,
   };
-  return withRuntime(opened, async ({ runtime }) => {
+  return withRuntime(opened, async ({ runtime, client }) => {
+    await tellUnmadePool(cli, client, options);
     const run = start(runtime, loaded.target, input.text, {
       ...settingsOf(options),
       ...(options.session === undefined ? {} : { sessionId: options.session }),

@@ -28,7 +28,9 @@ describe.skipIf(isNatsMissing())('a ledger on a server', SLOW, () => {
     expect(requests.stdout).toContain(`swarmwright approve ${session}.1.1.0.ask --ledger ${server.url}`);
     // Its own pool is another one: the wake goes to the workers that have the session.
     expect((await place.run(['approve', `${session}.1.1.0.ask`, ...ledger])).code).toBe(0);
-    expect(await run.ended).toMatchObject({ code: 0, stdout: expect.stringContaining('Done.') });
+    const told = await run.ended;
+    expect(told).toMatchObject({ code: 0, stdout: expect.stringContaining('Done.') });
+    expect(told.stderr).not.toContain('has made the pool');
     const listed = await place.run(['sessions', 'ls', ...ledger]);
     expect(listed.stdout).toMatch(new RegExp(`^${session} +worker +idle`));
     const shown = await place.run(['sessions', 'show', session, ...ledger]);
@@ -49,6 +51,35 @@ describe.skipIf(isNatsMissing())('a ledger on a server', SLOW, () => {
     expect(await run.ended).toMatchObject({ code: 130, stdout: expect.stringContaining('enough') });
     worker.kill('SIGTERM');
     await worker.ended;
+  });
+
+  it('tells of a pool that no worker has made', async () => {
+    await using server = await startNatsServer({ conf: 'project' });
+    await using place = await openWorkplace([]);
+    const admin = server.urlOf('provisioner');
+    expect((await place.run(['nats', 'init', '--ledger', '--nats', admin])).code).toBe(0);
+    const mistyped = ['--pool', 'revews', '--quiet', '--ledger', server.urlOf('worker')];
+    const run = place.start(['run', fixture('worker'), '--input', 'go', ...mistyped]);
+    expect(await run.errorLine(/^no worker has made the pool revews yet/)).toBeDefined();
+    run.kill('SIGKILL');
+    const resume = place.start(['resume', fixture('worker'), 's-none', ...mistyped]);
+    expect(await resume.errorLine(/^no worker has made the pool revews yet/)).toBeDefined();
+    resume.kill('SIGKILL');
+  });
+
+  it('says nothing of a pool to who may not ask for it', async () => {
+    const user = 'permissions { publish { deny: "$JS.API.CONSUMER.INFO.SWM_Q.>" } }';
+    const more = `authorization { users: [{ user: giver, password: giver, ${user} }] }`;
+    await using server = await startNatsServer({ more });
+    await using place = await openWorkplace([]);
+    const giver = server.urlOf('giver');
+    expect((await place.run(['nats', 'init', '--ledger', '--nats', giver])).code).toBe(0);
+    const given = ['--pool', 'reviews', '--ledger', giver];
+    const run = place.start(['run', fixture('worker'), '--input', 'go', ...given]);
+    // The word on a pool comes before this one.
+    expect(await run.errorLine(/given to the workers of reviews/)).toBeDefined();
+    run.kill('SIGKILL');
+    expect((await run.ended).stderr).not.toMatch(/has made the pool|Permissions/);
   });
 
   it('runs in the process itself where no pool is named', async () => {

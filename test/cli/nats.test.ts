@@ -80,8 +80,11 @@ describe.skipIf(isNatsMissing())('nats init', () => {
     expect(await refused('nats init --nats', server.url)).toContain('nats://provisioner:PASSWORD@');
     expect(await refused('nats dead-letters --nats', server.urlOf('worker'))).toContain('nats://operator:');
     expect(await refused('sessions ls --ledger', server.urlOf('observer'))).toContain('nats://worker:');
-    expect(await refused('nats status --seconds 1 --nats', server.urlOf('operator'))).toContain(
-      'Permissions',
+    expect(await refused('inspect --nats', server.urlOf('operator'))).toContain('nats://observer:');
+    const status = await place.run(['nats', 'status', '--seconds', '60', '--nats', server.urlOf('operator')]);
+    expect(status).toMatchObject({ code: 1, stdout: '' });
+    expect(status.stderr).toMatch(
+      /Permissions Violation.*nats:\/\/observer:PASSWORD@HOST signs in as who may/,
     );
   });
 
