@@ -2,12 +2,14 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isSwarmError } from '../errors.ts';
 import type { JsonObject } from '../ledger/content.ts';
 import type { ApprovalDecision } from '../tools/approval-decisions.ts';
+import type { PendingApproval } from '../tools/approvals.ts';
 import type { Cli } from './cli.ts';
+import { cutLine } from './cut-line.ts';
 import { readJsonObject } from './json-object.ts';
 import { jsonText } from './json-text.ts';
 import { addLedgerOptions, type LedgerOptions, ledgerHint, withRuntime } from './ledger-option.ts';
 import { textLine } from './line.ts';
-import { loadTarget, type Runnable } from './load-target.ts';
+import { loadModule, type Runnable } from './load-target.ts';
 import { requestLines } from './result-lines.ts';
 import { tellRefusal } from './run-command.ts';
 
@@ -44,7 +46,9 @@ The model is given the reason, and goes on without the call.`;
 const LIST_EXAMPLES = `
 Examples:
   $ swarmwright approvals ls
-  $ swarmwright approvals ls --session s-43myth8nbj --json`;
+  $ swarmwright approvals ls --session s-43myth8nbj --json
+
+Long arguments are cut; --json has all of them.`;
 
 /** Adds `approve ID`, `deny ID` and `approvals ls`. */
 export function addApprovalCommands(program: Command, cli: Cli): void {
@@ -106,7 +110,7 @@ async function approve(cli: Cli, id: string, options: ApproveOptions): Promise<v
   const { scope, edit, answer, file } = options;
   let agents: Readonly<Record<string, Runnable>> | undefined;
   if (file !== undefined) {
-    const loaded = await loadTarget(file, { cwd: cli.cwd });
+    const loaded = await loadModule(file, { cwd: cli.cwd });
     if (loaded.type === 'refused') {
       cli.exitCode = await tellRefusal(cli, loaded);
       return;
@@ -140,9 +144,14 @@ async function decide(
       if (isSwarmError(error, 'approval-edit-invalid') && options.agents === undefined) await tellOfFile(cli);
       throw error;
     }
-    const what = request === undefined ? id : `${request.toolName} ${JSON.stringify(request.input)}`;
+    const what = request === undefined ? id : decidedWords(request);
     await cli.out.say(`${decision.decision === 'approve' ? 'approved' : 'denied'}: ${what}`);
   });
+}
+
+function decidedWords({ toolName, input, agentPath }: PendingApproval): string {
+  const { text, more } = cutLine(JSON.stringify(input));
+  return [`${toolName} ${text}`, more, agentPath.join('/')].filter(Boolean).join('  ');
 }
 
 /** Where no process waits, nobody here knows the schema of the tool. */

@@ -1,6 +1,8 @@
 import type { RunEvent } from '../events/event-schemas.ts';
 import { count, formatCount, formatMs } from './amounts.ts';
+import { attemptWords, failureWords } from './failure-words.ts';
 import { type Line, type Style, span } from './line.ts';
+import { approveCommand } from './next-commands.ts';
 import { outputText } from './output-text.ts';
 import { pauseWords } from './pause-words.ts';
 
@@ -46,7 +48,7 @@ function tellTurn(event: RunEvent): Told | undefined {
       return tell(`turn paused, ${pauseWords(event.data.reason)}`, 'warn');
     case 'turn.closed': {
       const { status, error, message, reason } = event.data;
-      const why = quote(error === undefined ? reason : `${error.kind}${quote(message)}`);
+      const why = quote(error === undefined ? reason : failureWords({ ...error, message }));
       return tell(`turn ${status}${why}`, status === 'completed' ? 'good' : 'warn');
     }
     case 'steering.accepted':
@@ -76,7 +78,10 @@ function tellStep(event: RunEvent): Told | undefined {
     case 'step.started':
       return tell(`step ${event.data.index}`, 'dim');
     case 'attempt.failed':
-      return tell(`attempt ${event.data.attempt} failed: ${event.data.failure.kind}`, 'warn');
+      return tell(
+        attemptWords(event.data.attempt, { ...event.data.failure, message: event.data.message }),
+        'warn',
+      );
     case 'attempt.retry-scheduled':
       return tell(`next attempt in ${formatMs(event.data.delayMs)}`, 'dim');
     case 'step.completed': {
@@ -89,7 +94,8 @@ function tellStep(event: RunEvent): Told | undefined {
     }
     case 'step.failed': {
       const { status, failure, message } = event.data;
-      return tell(`step ${status}${quote(failure?.kind)}${quote(message)}`, 'bad');
+      const why = failure === undefined ? message : failureWords({ ...failure, message });
+      return tell(`step ${status}${quote(why)}`, 'bad');
     }
     default:
       return undefined;
@@ -116,9 +122,8 @@ function tellCall(event: RunEvent, { ledgerOption }: EventLineOptions): Told | u
       return tell(`${event.data.toolName}: it is unknown whether it had its effect`, 'warn');
     case 'approval.requested': {
       const { request, toolName, kind, question } = event.data;
-      const option = kind === 'question' ? ' --answer TEXT' : '';
       const what = kind === 'question' ? `asks${quote(question)}` : 'waits for approval';
-      return tell(`${toolName} ${what}; swarmwright approve ${request}${option}${ledgerOption}`, 'warn');
+      return tell(`${toolName} ${what}; ${approveCommand({ id: request, kind }, ledgerOption)}`, 'warn');
     }
     case 'approval.decided': {
       const { decision, by, reason } = event.data;

@@ -1,4 +1,5 @@
 import type { RunEvent } from '../events/event-schemas.ts';
+import { failureWords } from './failure-words.ts';
 import { growCall } from './grow-call.ts';
 import { growStep } from './grow-step.ts';
 import { pauseWords } from './pause-words.ts';
@@ -99,7 +100,7 @@ function growTurn(turn: TurnNode, event: RunEvent): TurnNode {
       return { ...turn, state: 'running', reason: undefined };
     case 'turn.closed': {
       const { status, error, message, reason } = event.data;
-      const failure = error === undefined ? undefined : [error.kind, message].filter(Boolean).join(': ');
+      const failure = error === undefined ? undefined : failureWords({ ...error, message });
       return {
         ...turn,
         state: status,

@@ -10,6 +10,7 @@ import { type BusOptions, busSinks } from './bus-option.ts';
 import { ledgerPlace, readLedger, shownPlace } from './ledger-place.ts';
 import type { Runnable } from './load-target.ts';
 import { insecureOption, namespaceOption, withNats } from './nats-option.ts';
+import { quoteWord } from './shell-words.ts';
 
 const DEFAULT_PATH = './swarmwright.db';
 const VARIABLE = 'SWARMWRIGHT_LEDGER';
@@ -40,16 +41,13 @@ export function addLedgerOptions(command: Command): Command {
  * ` --ledger PLACE` for a command that a person is to type next, empty where the default serves. A server is named by
  * the environment, or without who signs in there.
  */
-export function ledgerHint({ ledger, ns = NAMESPACE }: LedgerOptions): string {
-  if (ledger === DEFAULT_PATH) return '';
+export function ledgerHint({ ledger, ns = NAMESPACE, allowInsecure }: LedgerOptions): string {
+  // The variable would name another one to the next command.
+  if (ledger === DEFAULT_PATH && (process.env[VARIABLE] ?? ledger) === ledger) return '';
   if (ledgerPlace(ledger).type === 'file') return ` --ledger ${quoteWord(ledger)}`;
   const place = process.env[VARIABLE] === ledger ? '' : ` --ledger ${quoteWord(shownPlace(ledger))}`;
-  return ns === NAMESPACE ? place : `${place} --ns ${quoteWord(ns)}`;
-}
-
-/** A word as a POSIX shell takes it. */
-export function quoteWord(word: string): string {
-  return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  const space = ns === NAMESPACE ? '' : ` --ns ${quoteWord(ns)}`;
+  return `${place}${space}${allowInsecure === true ? ' --allow-insecure' : ''}`;
 }
 
 /** What is done with a runtime on the ledger of a command. */

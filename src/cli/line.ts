@@ -1,5 +1,5 @@
 import stringWidth from 'string-width';
-import { stripControl } from '../tools/safe-text.ts';
+import { cutChars, stripControl } from '../tools/safe-text.ts';
 
 declare const shown: unique symbol;
 
@@ -25,7 +25,7 @@ const MAX_LINE_CHARS = 4_096;
  * bidi or invisible character passes, and what remains is one line.
  */
 export function shownText(text: string): ShownText {
-  const line = stripControl(text.slice(0, MAX_LINE_CHARS)).replace(/[\n\t]+/g, ' ');
+  const line = stripControl(cutChars(text, MAX_LINE_CHARS)).replace(/[\n\t]+/g, ' ');
   // Nothing is left in it that a terminal would act on.
   return line as ShownText;
 }

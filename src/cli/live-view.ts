@@ -11,7 +11,8 @@ import { type Keyboard, openKeyboard } from './keyboard.ts';
 import { textLine } from './line.ts';
 import { liveFrame } from './live-frame.ts';
 import { LiveRegion, RESTORE_TERMINAL } from './live-region.ts';
-import { answerLines, endingLines, type ResultPlace, type RunPlace } from './result-lines.ts';
+import { approveCommand, type RunPlace } from './next-commands.ts';
+import { answerLines, endingLines, type ResultPlace } from './result-lines.ts';
 import { emptyTree, type RunTree } from './run-tree.ts';
 import type { RunView } from './run-view.ts';
 import type { TextWriter } from './text-writer.ts';
@@ -173,7 +174,7 @@ export class LiveView implements RunView {
   #hint(): string {
     const first = this.#parts.queue.open[0];
     if (first === undefined) return 'Ctrl-C ends after this step';
-    return `swarmwright approve ${first.id}${this.#parts.place.ledgerOption}`;
+    return approveCommand(first, this.#parts.place.ledgerOption);
   }
 
   #suspend(): void {

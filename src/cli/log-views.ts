@@ -1,7 +1,8 @@
 import { eventLine } from './event-line.ts';
 import { jsonText } from './json-text.ts';
 import { textLine } from './line.ts';
-import { answerLines, endingLines, type RunPlace } from './result-lines.ts';
+import type { RunPlace } from './next-commands.ts';
+import { answerLines, endingLines } from './result-lines.ts';
 import type { RunView } from './run-view.ts';
 import type { TextWriter } from './text-writer.ts';
 
@@ -17,7 +18,8 @@ export interface LogViewParts {
 /** One line for each thing that happens, then the answer and how it ended. */
 export function plainView({ out, err, withContent, place }: LogViewParts): RunView {
   return {
-    wantsContent: withContent,
+    // Of a step and its attempts nothing is said but why they failed.
+    wantsContent: withContent || ['step', 'attempt'],
     start: async () => undefined,
     async event(event) {
       const line = eventLine(event, place);

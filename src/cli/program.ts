@@ -10,6 +10,7 @@ import { addInspectCommand } from './inspect-command.ts';
 import { shownLines, textLine } from './line.ts';
 import { addMachinesCommand } from './machines-command.ts';
 import { addNatsCommands } from './nats-commands.ts';
+import { addRecoverCommand } from './recover-command.ts';
 import { addResumeCommand } from './resume-command.ts';
 import { addRunCommand } from './run-command.ts';
 import { addSessionCommands } from './session-commands.ts';
@@ -46,6 +47,7 @@ function createProgram(cli: Cli, version: string): Command {
   addForkCommand(program, cli);
   addApprovalCommands(program, cli);
   addTurnCommands(program, cli);
+  addRecoverCommand(program, cli);
   addSessionCommands(program, cli);
   addInspectCommand(program, cli);
   addMachinesCommand(program, cli);

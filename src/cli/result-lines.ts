@@ -1,18 +1,16 @@
 import type { RunResult } from '../agent/run-result.ts';
 import type { PendingApproval } from '../tools/approvals.ts';
 import { count, formatCount, formatMs, formatUsd } from './amounts.ts';
+import { cutLine, MAX_DATA_CHARS, MAX_PROSE_CHARS } from './cut-line.ts';
+import { failureWords } from './failure-words.ts';
 import { type Line, type Span, shownLines, span, textLine } from './line.ts';
-
-/** Where a run is found again, in the words of the commands that go on with it. */
-export interface RunPlace {
-  readonly sessionId: string;
-  /** FILE as it was given. */
-  readonly file: string;
-  /** ` --ledger PLACE` where a command that follows needs it, else empty. */
-  readonly ledgerOption: string;
-  /** ` --pool NAME` where workers have the run, else empty. */
-  readonly poolOption: string;
-}
+import {
+  approveCommand,
+  denyCommand,
+  type RunPlace,
+  resumeCommand,
+  resumeCommands,
+} from './next-commands.ts';
 
 /** What a result is told with besides itself. */
 export interface ResultPlace extends RunPlace {
@@ -43,7 +41,7 @@ function wordsOf(result: RunResult<unknown>): readonly Span[] {
     case 'cancelled':
       return [span('cancelled', 'warn'), span(`: ${result.reason}`)];
     case 'failed':
-      return [span('failed', 'bad'), span(`: ${result.error.kind}: ${result.error.message}`)];
+      return [span('failed', 'bad'), span(`: ${failureWords(result.error, MAX_PROSE_CHARS)}`)];
   }
 }
 
@@ -65,31 +63,32 @@ function factsOf({ steps, toolCalls, usage }: RunResult<unknown>, place: ResultP
 }
 
 function nextLines(result: RunResult<unknown>, place: ResultPlace): readonly Line[] {
-  const { file, ledgerOption, poolOption, sessionId } = place;
-  const resume = `swarmwright resume ${file} ${sessionId}${ledgerOption}${poolOption}`;
   if (result.status === 'paused') {
     const calls = result.calls.map(
       ({ toolName }) => `  ${toolName}: it is unknown whether it had its effect`,
     );
     return [
-      ...result.approvals.flatMap((request) => requestLines(request, ledgerOption)),
+      ...result.approvals.flatMap((request) => requestLines(request, place.ledgerOption)),
       ...calls.map((text) => textLine(text)),
-      textLine(
-        `${result.reason === 'requested' ? 'go on with' : 'then'}: ${resume}${result.calls.length > 0 ? ' --indeterminate retry|abandon' : ''}`,
+      ...resumeCommands(place, result.calls.length > 0).map((command, index) =>
+        textLine(`${index > 0 ? 'or' : result.reason === 'requested' ? 'go on with' : 'then'}: ${command}`),
       ),
     ];
   }
-  return place.isOpen ? [textLine(`the turn is open; go on with: ${resume}`)] : [];
+  return place.isOpen ? [textLine(`the turn is open; go on with: ${resumeCommand(place)}`)] : [];
 }
 
 /** A request with the commands that decide it. */
 export function requestLines(request: PendingApproval, ledgerOption: string): readonly Line[] {
-  const { id, toolName, input, question, agentPath } = request;
-  const what = request.kind === 'question' ? (question ?? '') : JSON.stringify(input);
-  const option = request.kind === 'question' ? ' --answer TEXT' : '';
+  const { toolName, input, question, agentPath } = request;
+  const what =
+    request.kind === 'question'
+      ? cutLine(question ?? '', MAX_PROSE_CHARS)
+      : cutLine(JSON.stringify(input), MAX_DATA_CHARS);
+  const more = what.more === '' ? [] : [span(`  ${what.more}; approvals ls --json has all`, 'warn')];
   return [
-    [span(`  ${toolName}`, 'bold'), span(` ${what}`), span(`  ${agentPath.join('/')}`, 'dim')],
-    textLine(`    swarmwright approve ${id}${option}${ledgerOption}`),
-    textLine(`    swarmwright deny ${id}${ledgerOption}`),
+    [span(`  ${toolName}`, 'bold'), span(` ${what.text}`), ...more, span(`  ${agentPath.join('/')}`, 'dim')],
+    textLine(`    ${approveCommand(request, ledgerOption)}`),
+    textLine(`    ${denyCommand(request, ledgerOption)}`),
   ];
 }

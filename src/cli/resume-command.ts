@@ -4,8 +4,9 @@ import type { Cli } from './cli.ts';
 import type { ExitCode } from './exit-code.ts';
 import { indeterminateOption } from './indeterminate-option.ts';
 import { withRuntime } from './ledger-option.ts';
-import { loadTarget } from './load-target.ts';
+import { loadModule, pickForSession } from './load-target.ts';
 import { addRunningOptions, placeOf, type RunningOptions, settingsOf, tellRefusal } from './run-command.ts';
+import { readStoredSession } from './stored-session.ts';
 import { tellUnmadePool } from './unmade-pool.ts';
 import { watchRun } from './watch-run.ts';
 
@@ -20,6 +21,7 @@ Examples:
 
 Takes up the open turn of a session: one that paused for approval, or that a crash cut off. Workers of a pool do both by
 themselves; there it is for a turn that was paused on request, and for a call of unknown effect.
+Of several exports it takes the one whose session it is.
 A call that had begun and has no result may or may not have had its effect. It is never run again by itself:
   block    leaves it, and the run pauses again (exit code 3)
   retry    runs it once more
@@ -47,17 +49,23 @@ async function resumeFile(
   file: string,
   options: ResumeOptions & { readonly session: string },
 ): Promise<ExitCode> {
-  const loaded = await loadTarget(file, { cwd: cli.cwd, exportName: options.export });
+  const loaded = await loadModule(file, { cwd: cli.cwd });
   if (loaded.type === 'refused') return tellRefusal(cli, loaded);
-  return withRuntime({ ...options, runsHere: true, agents: loaded.agents }, async ({ runtime, client }) => {
-    await tellUnmadePool(cli, client, options);
-    const run = runtime.resume(loaded.target, options.session, {
-      ...settingsOf(options),
-      indeterminate: () => options.indeterminate,
-    });
-    const place = placeOf(file, options.session, options);
-    const exitCode = await watchRun({ cli, runtime, run, show: options, place });
-    await tellBus(cli, runtime);
-    return exitCode;
-  });
+  return withRuntime(
+    { ...options, runsHere: true, agents: loaded.agents },
+    async ({ runtime, ledger, client }) => {
+      await tellUnmadePool(cli, client, options);
+      const stored = await readStoredSession(ledger, options.session);
+      const picked = pickForSession(loaded, options.export, stored);
+      if (picked.type === 'refused') return tellRefusal(cli, picked);
+      const run = runtime.resume(picked.target, options.session, {
+        ...settingsOf(options),
+        indeterminate: () => options.indeterminate,
+      });
+      const place = placeOf(file, options.session, options);
+      const exitCode = await watchRun({ cli, runtime, run, show: options, place });
+      await tellBus(cli, runtime);
+      return exitCode;
+    },
+  );
 }

@@ -13,11 +13,11 @@ import { budgetOption } from './budget-option.ts';
 import { type BusOptions, tellBus } from './bus-option.ts';
 import type { Cli } from './cli.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
-import { addLedgerOptions, type LedgerOptions, ledgerHint, quoteWord, withRuntime } from './ledger-option.ts';
-import { type LoadedTarget, loadTarget, type Runnable } from './load-target.ts';
+import { addLedgerOptions, type LedgerOptions, ledgerHint, withRuntime } from './ledger-option.ts';
+import { loadTarget, type Refused, type Runnable } from './load-target.ts';
 import { natsOption } from './nats-option.ts';
+import { poolHint, type RunPlace } from './next-commands.ts';
 import { openPage } from './open-page.ts';
-import type { RunPlace } from './result-lines.ts';
 import { tellUnmadePool } from './unmade-pool.ts';
 import { type ShowOptions, watchRun } from './watch-run.ts';
 import { wholeNumber } from './whole-number.ts';
@@ -156,15 +156,13 @@ export function settingsOf({ onApproval, budget }: RunningOptions) {
   return { onApproval, ...(budget === undefined ? {} : { budget }) };
 }
 
-/** Where a run is found again, as a person would type it. */
+/** Where a run is found again. */
 export function placeOf(
   file: string,
   sessionId: string,
   options: Pick<RunningOptions, keyof LedgerOptions | 'pool'>,
 ): RunPlace {
-  const { pool } = options;
-  const poolOption = pool === undefined ? '' : ` --pool ${quoteWord(pool)}`;
-  return { sessionId, file: quoteWord(file), ledgerOption: ledgerHint(options), poolOption };
+  return { sessionId, file, ledgerOption: ledgerHint(options), poolOption: poolHint(options.pool) };
 }
 
 /** Whether the tools of a module need a context cannot be seen from outside: a command line has none to give. */
@@ -192,10 +190,7 @@ function graphInput({ input }: Extract<Runnable, { readonly kind: 'graph' }>, te
 }
 
 /** Tells why a file cannot be run. */
-export async function tellRefusal(
-  cli: Cli,
-  refused: Extract<LoadedTarget, { type: 'refused' }>,
-): Promise<ExitCode> {
+export async function tellRefusal(cli: Cli, refused: Refused): Promise<ExitCode> {
   await tellUsage(cli, refused.message);
   return refused.exitCode;
 }

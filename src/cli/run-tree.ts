@@ -46,6 +46,8 @@ export interface StepNode {
   readonly state: 'running' | 'completed' | 'failed' | 'aborted';
   readonly startedAt: number;
   readonly attempt: number;
+  /** Why the attempt before brought no answer. */
+  readonly lastFailure: string | undefined;
   /** Why and how long it waits before the next attempt. */
   readonly retry: string | undefined;
   /** Undefined while it runs; empty where the provider reported none. */

@@ -1,11 +1,12 @@
 import type { RunResult } from '../agent/run-result.ts';
+import type { ContentPolicy } from '../events/event-projector.ts';
 import type { RunEvent } from '../events/event-schemas.ts';
 import type { ResultPlace } from './result-lines.ts';
 
 /** One way to show a run: a live view, plain lines, JSON lines, or the answer alone. */
 export interface RunView {
   /** Whether events are to carry what models, tools and people say. */
-  readonly wantsContent: boolean;
+  readonly wantsContent: ContentPolicy;
   /** Called once, before anything else. */
   start(): Promise<void>;
   /** Takes an event; the next one comes when it has resolved. */

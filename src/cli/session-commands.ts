@@ -24,7 +24,7 @@ Examples:
   $ swarmwright sessions show s-43myth8nbj --json > session.jsonl
 
 With --json every fact of the ledger is one line, with all that was said. Without, what was said and done is
-told, and long texts are cut.`;
+told; texts of many lines and long lines are cut.`;
 
 /** Adds `sessions ls` and `sessions show ID`. */
 export function addSessionCommands(program: Command, cli: Cli): void {

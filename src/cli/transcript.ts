@@ -9,10 +9,12 @@ import {
   type TurnFacts,
 } from '../ledger/turn-facts.ts';
 import { count, formatCount, formatMs } from './amounts.ts';
+import { cutLine, MAX_DATA_CHARS, MAX_PROSE_CHARS } from './cut-line.ts';
+import { attemptWords, failureWords } from './failure-words.ts';
 import { type Line, type Style, shownLines, span, textLine } from './line.ts';
 import { outputText, partsText } from './output-text.ts';
 
-/** Lines of one text that are shown; the rest is counted. */
+/** Lines of one text that are shown; the rest is counted, as that of a long line is. */
 const MAX_TEXT_LINES = 40;
 
 /** What was said and done in a session, as a person reads it: made from its facts alone. */
@@ -51,7 +53,7 @@ function turnHead({ opened, closed, paused }: TurnFacts): Line {
     usage?.inputTokens === undefined
       ? ''
       : `  ${formatCount(usage.inputTokens)} in, ${formatCount(usage.outputTokens ?? 0)} out`;
-  const why = error === undefined ? reason : `${error.kind}: ${error.message}`;
+  const why = error === undefined ? reason : failureWords(error);
   return [
     name,
     span(`  ${status}`, status === 'completed' ? 'good' : 'warn'),
@@ -72,11 +74,11 @@ function recordLines(record: LedgerRecord, turn: TurnFacts): readonly Line[] {
       return said('steering', record.data.text, 'accent');
     case 'message.received':
       return said(record.data.from, partsText(record.data.parts), 'accent');
+    case 'attempt.failed':
+      return [textLine(`  ${attemptWords(record.data.attempt, record.data.failure)}`, 'warn')];
     case 'step.closed': {
       const { failure, status } = record.data;
-      return failure === undefined
-        ? []
-        : [textLine(`  step ${status}: ${failure.kind}: ${failure.message}`, 'bad')];
+      return failure === undefined ? [] : [textLine(`  step ${status}: ${failureWords(failure)}`, 'bad')];
     }
     case 'tool.called': {
       // A call is told once, where the model made it, with what became of it.
@@ -101,10 +103,10 @@ function callLines(call: CallFacts): readonly Line[] {
   const output = resultOf(call);
   const result = output === undefined ? '' : outputText(output);
   return [
-    [span(`  ${called.data.toolName}`, 'accent'), span(` ${JSON.stringify(effectiveArgs(call))}`)],
+    [span(`  ${called.data.toolName}`, 'accent'), ...cutSpans(` ${JSON.stringify(effectiveArgs(call))}`)],
     ...(decided === undefined ? [] : [textLine(`    ${decisionOf(decided)}`, 'dim')]),
     [span(`    ${status}`, style), span(took, 'dim')],
-    ...(result === '' ? [] : quoted(result, '    ')),
+    ...(result === '' ? [] : quoted(result, MAX_DATA_CHARS)),
   ];
 }
 
@@ -123,16 +125,22 @@ function decisionOf({ data }: RecordOf<'permission.decided'>): string {
 }
 
 function said(who: string, text: string, style: Style): readonly Line[] {
-  return [[span(`  ${who}:`, style)], ...quoted(text, '    ')];
+  return [[span(`  ${who}:`, style)], ...quoted(text, MAX_PROSE_CHARS)];
 }
 
-function quoted(text: string, indent: string): readonly Line[] {
+function quoted(text: string, maxChars: number): readonly Line[] {
+  const indent = '    ';
   const lines = shownLines(text);
   const shown = lines
     .slice(0, MAX_TEXT_LINES)
-    .map((line): Line => [span(indent), { text: line, style: 'plain' }]);
+    .map((line): Line => [span(indent), ...cutSpans(line, maxChars)]);
   const left = lines.length - shown.length;
   return left === 0
     ? shown
     : [...shown, textLine(`${indent}… ${count(left, 'more line')}; --json has all`, 'dim')];
+}
+
+function cutSpans(line: string, maxChars: number = MAX_DATA_CHARS): Line {
+  const { text, more } = cutLine(line, maxChars);
+  return more === '' ? [span(text)] : [span(text), span(`  ${more}; --json has all`, 'dim')];
 }

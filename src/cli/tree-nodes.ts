@@ -127,12 +127,15 @@ function viewOfStep(
 }
 
 function factsOfStep(step: StepNode, now: number): readonly Span[] {
-  const { failure, retry, attempt, state, usage, startedAt } = step;
+  const { failure, retry, attempt, state, usage, startedAt, lastFailure } = step;
   return [
     ...(failure === undefined ? [] : [span(failure, 'bad')]),
     ...(retry === undefined ? [] : [span(retry, 'warn')]),
     ...(attempt > 1 ? [span(`attempt ${attempt}`, 'warn')] : []),
     ...(state === 'running' ? [span(formatElapsed(now - startedAt), 'dim')] : []),
+    ...(state === 'running' && retry === undefined && lastFailure !== undefined
+      ? [span(`after ${lastFailure}`, 'dim')]
+      : []),
     ...(usage === undefined ? [] : cost(totalsOfTurn({ steps: [step] }))),
   ];
 }

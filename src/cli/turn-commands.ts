@@ -1,10 +1,6 @@
 import type { Command } from 'commander';
-import type { RecoveryReport } from '../ledger/recovery.ts';
-import { count } from './amounts.ts';
 import type { Cli } from './cli.ts';
-import { jsonText } from './json-text.ts';
-import { addLedgerOptions, type LedgerOptions, ledgerHint, withRuntime } from './ledger-option.ts';
-import { type Line, span, textLine } from './line.ts';
+import { addLedgerOptions, type LedgerOptions, withRuntime } from './ledger-option.ts';
 
 interface ReasonOptions extends LedgerOptions {
   readonly reason?: string;
@@ -40,17 +36,10 @@ Examples:
 For a turn that nobody will resume: every open call gets a result that says so, and the session takes a new
 input again. Nothing is run.`;
 
-const RECOVER_EXAMPLES = `
-Examples:
-  $ swarmwright recover
-  $ swarmwright recover s-43myth8nbj --json
-
-Tells what processes that ended left open, and runs nothing.`;
-
-/** Adds `steer`, `cancel`, `pause`, `abandon` and `recover`. */
+/** Adds `steer`, `cancel`, `pause` and `abandon`. */
 export function addTurnCommands(program: Command, cli: Cli): void {
   addTellingCommands(program, cli);
-  addLeftCommands(program, cli);
+  addAbandonCommand(program, cli);
 }
 
 /** Those for a turn at work. */
@@ -95,8 +84,8 @@ function addTellingCommands(program: Command, cli: Cli): void {
     });
 }
 
-/** Those for a turn that nobody is at work on. */
-function addLeftCommands(program: Command, cli: Cli): void {
+/** For a turn that nobody is at work on. */
+function addAbandonCommand(program: Command, cli: Cli): void {
   addLedgerOptions(
     program
       .command('abandon')
@@ -110,57 +99,4 @@ function addLeftCommands(program: Command, cli: Cli): void {
       await withRuntime(options, ({ runtime }) => runtime.abandon(session, options.reason ?? 'abandoned'));
       await cli.out.say(`abandoned: ${session}`);
     });
-  addLedgerOptions(
-    program
-      .command('recover')
-      .summary('tell what a crash left open')
-      .description('Tells which turns stand open, and what of them is certain.')
-      .argument('[session]', 'only this session')
-      .option('--json', 'one JSON object a line'),
-  )
-    .addHelpText('after', RECOVER_EXAMPLES)
-    .action((session: string | undefined, options: LedgerOptions & { json?: boolean }) =>
-      recover(cli, session, options),
-    );
-}
-
-async function recover(
-  cli: Cli,
-  session: string | undefined,
-  options: LedgerOptions & { readonly json?: boolean },
-): Promise<void> {
-  const reports = await withRuntime(options, ({ runtime }) => runtime.recover(session));
-  if (options.json === true) {
-    for (const report of reports) await cli.out.write(`${jsonText(report)}\n`);
-    return;
-  }
-  const lines = reports.flatMap((report) => reportLines(report, ledgerHint(options)));
-  await cli.out.lines(lines.length === 0 ? [textLine('no turn is open')] : lines);
-}
-
-/** A report as a person reads it. */
-function reportLines(report: RecoveryReport, ledgerOption: string): readonly Line[] {
-  const { sessionId, agent, steps, owned, paused, unanswered, steering } = report;
-  const state = owned ? 'at work' : paused ? 'paused' : 'cut off';
-  const facts = [
-    ...(unanswered ? ['a request to the model has no recorded answer; it may have been billed'] : []),
-    ...report.indeterminate.map(
-      ({ toolName }) => `${toolName}: began, and may or may not have had its effect`,
-    ),
-    ...report.notDispatched.map(({ toolName }) => `${toolName}: was called and has not run`),
-    ...report.parked.map(({ toolName, requestId }) => `${toolName}: waits for approval ${requestId}`),
-    ...(steering === 0 ? [] : [`${count(steering, 'steering text')} not yet in a request`]),
-  ];
-  const decision = report.indeterminate.length === 0 ? '' : ' --indeterminate retry|abandon';
-  return [
-    [
-      span(sessionId, 'bold'),
-      span(`  ${agent}`),
-      span(`  ${state}`, owned ? 'good' : 'warn'),
-      span(`  ${count(steps, 'step')}`, 'dim'),
-    ],
-    ...facts.map((fact) => textLine(`  ${fact}`)),
-    // A turn at work needs nobody.
-    ...(owned ? [] : [textLine(`  swarmwright resume FILE ${sessionId}${decision}${ledgerOption}`, 'dim')]),
-  ];
 }

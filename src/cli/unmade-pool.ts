@@ -1,7 +1,7 @@
 import { isSwarmError } from '../errors.ts';
 import type { NatsClient } from '../nats/client.ts';
 import type { Cli } from './cli.ts';
-import { quoteWord } from './ledger-option.ts';
+import { quoteWord } from './shell-words.ts';
 
 /** A pool as a command line names it. */
 export interface NamedPool {

@@ -9,7 +9,7 @@ import { glyphsFor } from './glyphs.ts';
 import { type Interrupts, listenToSignals } from './interrupts.ts';
 import { LiveView } from './live-view.ts';
 import { jsonView, plainView, quietView } from './log-views.ts';
-import type { RunPlace } from './result-lines.ts';
+import type { RunPlace } from './next-commands.ts';
 import type { RunView } from './run-view.ts';
 
 /** How a run is to be shown. */

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { DeadTurn } from '../nats/worker.ts';
 import type { Cli } from './cli.ts';
-import { loadDefinitions } from './load-target.ts';
+import { loadModule } from './load-target.ts';
 import {
   insecureOption,
   type NatsCommandOptions,
@@ -63,7 +63,7 @@ export function addWorkerCommand(program: Command, cli: Cli): void {
 }
 
 async function work(cli: Cli, file: string, options: WorkerCommandOptions): Promise<void> {
-  const loaded = await loadDefinitions(file, { cwd: cli.cwd });
+  const loaded = await loadModule(file, { cwd: cli.cwd });
   if (loaded.type === 'refused') {
     cli.exitCode = await tellRefusal(cli, loaded);
     return;
