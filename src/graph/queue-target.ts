@@ -13,7 +13,9 @@ import { SwarmError } from '../errors.ts';
 import { createLiveBus } from '../events/live-bus.ts';
 import type { JsonObject, JsonValue } from '../ledger/content.ts';
 import { storeParts } from '../ledger/media.ts';
+import type { LedgerRecord } from '../ledger/records.ts';
 import { indeterminateCalls } from '../ledger/recovery.ts';
+import { foldSession } from '../ledger/turn-facts.ts';
 import { checkDiscovery, type DiscoveryOptions } from '../tools/discovery-policy.ts';
 import { toPlainJson } from '../tools/plain-json.ts';
 import type { IndeterminateDecision } from '../tools/reconcile-call.ts';
@@ -94,6 +96,9 @@ export function queueResume(
       agent: () => speaker(definition),
       async submit() {
         await rootIdentity(core, sessionId);
+        if (wasTakenUp(await (await core.ledger).read(sessionId))) {
+          throw new SwarmError('nothing-to-resume', 'the session has no open turn');
+        }
         const decisions = await decisionsIn(core, sessionId, options);
         const wake = { session: sessionId, cause: `resume ${runId}`, by: runId, decisions };
         await deskOf(core).wake(wake);
@@ -114,6 +119,19 @@ function pooledRun(
   const ids = { sessionId, runId, isNew, mayBeKnown };
   const run = new PooledRun({ core, ...ids, waitsForPeople, live, signal, ...ways });
   return handleOf({ start: core, run, sessionId, live, startPosition: run.startPosition });
+}
+
+/**
+ * Whether the last run of a session is over and whoever took it up was told so. Before, somebody may ask late: a decision
+ * lets workers go on, and who then takes the turn up is to learn how it ended.
+ */
+function wasTakenUp(records: readonly LedgerRecord[]): boolean {
+  const last = foldSession(records).turns.at(-1);
+  const told = records.findLast((record) => record.type === 'run.settled');
+  if (last?.closed === undefined || told?.type !== 'run.settled') return false;
+  const { run, by, status } = told.data;
+  const isOver = status !== 'paused' && told.seq > last.closed.seq;
+  return isOver && (by !== undefined || run !== last.opened.data.run);
 }
 
 function deskOf({ pool }: RuntimeCore) {

@@ -267,6 +267,8 @@ describe.skipIf(isNatsMissing()).each(['in process', 'over a pool'])('NB-19 runs
     expect(await run.result).toMatchObject({ status: 'paused', reason: 'requested' });
     const resumed = runtime.resume('payer', run.sessionId);
     expect(await resumed.result).toMatchObject({ status: 'completed', text: 'Paid.', steps: 2 });
+    const again = await runtime.resume('payer', run.sessionId).result;
+    expect(again).toMatchObject({ status: 'failed', error: { kind: 'nothing-to-resume' } });
   });
 
   test('a decision lets a run go on that waits for it', async () => {
@@ -287,6 +289,8 @@ describe.skipIf(isNatsMissing()).each(['in process', 'over a pool'])('NB-19 runs
     await runtime.approvals.decide(request?.id ?? '', { decision: 'deny', reason: 'not today' });
     const resumed = runtime.resume('payer', run.sessionId);
     expect(await resumed.result).toMatchObject({ status: 'completed', text: 'Done.' });
+    const again = await runtime.resume('payer', run.sessionId).result;
+    expect(again).toMatchObject({ status: 'failed', error: { kind: 'nothing-to-resume' } });
     expect(violationsOf({ records: await runtime.sessions.read(run.sessionId) })).toEqual([]);
   });
 });
