@@ -149,9 +149,9 @@ async function decide(
   });
 }
 
-function decidedWords({ toolName, input, agentPath }: PendingApproval): string {
+function decidedWords({ toolName, input }: PendingApproval): string {
   const { text, more } = cutLine(JSON.stringify(input));
-  return [`${toolName} ${text}`, more, agentPath.join('/')].filter(Boolean).join('  ');
+  return `${toolName} ${text}${more === '' ? '' : `  ${more}`}`;
 }
 
 /** Where no process waits, nobody here knows the schema of the tool. */

@@ -26,6 +26,10 @@ describe.skipIf(isNatsMissing())('a ledger on a server', SLOW, () => {
     await run.line(/turn paused/);
     const requests = await place.run(['approvals', 'ls', ...ledger]);
     expect(requests.stdout).toContain(`swarmwright approve ${session}.1.1.0.ask --ledger ${server.url}`);
+    const left = await place.run(['recover', ...ledger]);
+    expect(left.stdout).toContain(
+      `  swarmwright resume FILE ${session} --ledger ${server.url} --pool reviews\n`,
+    );
     // Its own pool is another one: the wake goes to the workers that have the session.
     expect((await place.run(['approve', `${session}.1.1.0.ask`, ...ledger])).code).toBe(0);
     const told = await run.ended;
