@@ -53,7 +53,9 @@ export async function sampleEvents(script: Script): Promise<readonly RunEvent[]>
 export function eventLike<T extends DurableEventType>(
   sample: Envelope,
   type: T,
-  rest: Partial<Envelope> & { readonly data: EventFacts<T> & { readonly text?: string; readonly message?: string } },
+  rest: Partial<Envelope> & {
+    readonly data: EventFacts<T> & { readonly text?: string; readonly message?: string };
+  },
 ): RunEvent {
   const [kind, name] = type.split('.');
   // Type and data belong together by the signature.
