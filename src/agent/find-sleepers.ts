@@ -35,10 +35,7 @@ export async function findSleepers(
     else {
       const look = await lookAt(ledger, one, { pool, now });
       wakes.push(...look.wakes);
-      looked.set(one.sessionId, {
-        version,
-        ...(look.wakes.length === 0 ? look : toldAgain(look, before, now)),
-      });
+      looked.set(one.sessionId, { version, ...nextLook(look, before, now) });
     }
   }
   memory.clear();
@@ -46,24 +43,30 @@ export async function findSleepers(
   return wakes;
 }
 
-/** What the last look found, by session. */
-export type SleeperMemory = Map<string, Look & { readonly version: number }>;
+/** When to look at a session again, by its id. */
+export type SleeperMemory = Map<string, NextLook & { readonly version: number }>;
+
+interface NextLook {
+  /** Without a new fact it is not looked at before. */
+  readonly until: number;
+  /** Time from the last wake to the next one. */
+  readonly pauseMs?: number;
+}
 
 /**
  * One that was woken without a new fact is woken again, ever more seldom: the wake may be lost, or nobody knows its agent,
  * and each wake is one more dead letter.
  */
-function toldAgain(look: Look, before: Look | undefined, now: number): Look {
+function nextLook({ wakes, until }: Look, before: NextLook | undefined, now: number): NextLook {
+  if (wakes.length === 0) return { until };
   const pauseMs = Math.min(LOST_MS, (before?.pauseMs ?? FIRST_PAUSE_MS / 2) * 2);
-  return { ...look, until: Math.min(look.until, now + pauseMs), pauseMs };
+  return { until: Math.min(until, now + pauseMs), pauseMs };
 }
 
 interface Look {
   readonly wakes: readonly QueuedWake[];
   /** When it may find something else without a new fact. */
   readonly until: number;
-  /** Time from the wake to the next one. */
-  readonly pauseMs?: number;
 }
 
 const NOTHING: Look = { wakes: [], until: Number.POSITIVE_INFINITY };
