@@ -3,18 +3,8 @@ import type { ForkRequest } from '../agent/fork-session.ts';
 import type { Cli } from './cli.ts';
 import type { ExitCode } from './exit-code.ts';
 import { indeterminateOption } from './indeterminate-option.ts';
-import { withRuntime } from './ledger-option.ts';
-import { loadModule, pickForSession } from './load-target.ts';
-import {
-  addRunningOptions,
-  placeOf,
-  type RunningOptions,
-  settingsOf,
-  tellRefusal,
-  tellUsage,
-} from './run-command.ts';
-import { readStoredSession } from './stored-session.ts';
-import { tellUnmadePool } from './unmade-pool.ts';
+import { addRunningOptions, placeOf, type RunningOptions, settingsOf, tellUsage } from './run-command.ts';
+import { withStoredTarget } from './stored-target.ts';
 import { watchRun } from './watch-run.ts';
 import { wholeNumber } from './whole-number.ts';
 
@@ -60,28 +50,18 @@ async function forkFile(
   file: string,
   options: ForkCommandOptions & { readonly session: string },
 ): Promise<ExitCode> {
-  const loaded = await loadModule(file, { cwd: cli.cwd });
-  if (loaded.type === 'refused') return tellRefusal(cli, loaded);
   const { isAgent } = await import('../agent/define-agent.ts');
-  return withRuntime(
-    { ...options, runsHere: true, agents: loaded.agents },
-    async ({ runtime, ledger, client }) => {
-      await tellUnmadePool(cli, client, options);
-      const stored = await readStoredSession(ledger, options.session);
-      const picked = pickForSession(loaded, options.export, stored);
-      if (picked.type === 'refused') return tellRefusal(cli, picked);
-      const { target } = picked;
-      if (!isAgent(target)) return tellUsage(cli, `${target.name} is no agent; only sessions of agents fork`);
-      const run = runtime.fork(options.session, {
-        ...settingsOf(options),
-        agent: target,
-        atSeq: options.at,
-        ...editOf(options),
-        indeterminate: () => options.indeterminate,
-      });
-      return watchRun({ cli, runtime, run, show: options, place: placeOf(file, run.sessionId, options) });
-    },
-  );
+  return withStoredTarget(cli, file, options, async ({ runtime, target }) => {
+    if (!isAgent(target)) return tellUsage(cli, `${target.name} is no agent; only sessions of agents fork`);
+    const run = runtime.fork(options.session, {
+      ...settingsOf(options),
+      agent: target,
+      atSeq: options.at,
+      ...editOf(options),
+      indeterminate: () => options.indeterminate,
+    });
+    return watchRun({ cli, runtime, run, show: options, place: placeOf(file, run.sessionId, options) });
+  });
 }
 
 function editOf({ input, result }: ForkCommandOptions): Pick<ForkRequest, 'edit'> {

@@ -3,11 +3,8 @@ import { tellBus } from './bus-option.ts';
 import type { Cli } from './cli.ts';
 import type { ExitCode } from './exit-code.ts';
 import { indeterminateOption } from './indeterminate-option.ts';
-import { withRuntime } from './ledger-option.ts';
-import { loadModule, pickForSession } from './load-target.ts';
-import { addRunningOptions, placeOf, type RunningOptions, settingsOf, tellRefusal } from './run-command.ts';
-import { readStoredSession } from './stored-session.ts';
-import { tellUnmadePool } from './unmade-pool.ts';
+import { addRunningOptions, placeOf, type RunningOptions, settingsOf } from './run-command.ts';
+import { withStoredTarget } from './stored-target.ts';
 import { watchRun } from './watch-run.ts';
 
 interface ResumeOptions extends RunningOptions {
@@ -49,23 +46,14 @@ async function resumeFile(
   file: string,
   options: ResumeOptions & { readonly session: string },
 ): Promise<ExitCode> {
-  const loaded = await loadModule(file, { cwd: cli.cwd });
-  if (loaded.type === 'refused') return tellRefusal(cli, loaded);
-  return withRuntime(
-    { ...options, runsHere: true, agents: loaded.agents },
-    async ({ runtime, ledger, client }) => {
-      await tellUnmadePool(cli, client, options);
-      const stored = await readStoredSession(ledger, options.session);
-      const picked = pickForSession(loaded, options.export, stored);
-      if (picked.type === 'refused') return tellRefusal(cli, picked);
-      const run = runtime.resume(picked.target, options.session, {
-        ...settingsOf(options),
-        indeterminate: () => options.indeterminate,
-      });
-      const place = placeOf(file, options.session, options);
-      const exitCode = await watchRun({ cli, runtime, run, show: options, place });
-      await tellBus(cli, runtime);
-      return exitCode;
-    },
-  );
+  return withStoredTarget(cli, file, options, async ({ runtime, target }) => {
+    const run = runtime.resume(target, options.session, {
+      ...settingsOf(options),
+      indeterminate: () => options.indeterminate,
+    });
+    const place = placeOf(file, options.session, options);
+    const exitCode = await watchRun({ cli, runtime, run, show: options, place });
+    await tellBus(cli, runtime);
+    return exitCode;
+  });
 }
